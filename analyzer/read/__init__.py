@@ -1,0 +1,180 @@
+"""Recorded files in, recorded frames out: find, open, cut into records, hand each to the adapter that knows it."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import polars as pl
+
+from analyzer.errors import InputError
+from analyzer.frames import SOURCES
+from analyzer.read.adapter import Adapter
+from analyzer.read.agents_api import AgentsApi
+from analyzer.read.files import Source, Stream
+from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
+from analyzer.read.recover import Fault, Unreadable, parse
+from analyzer.read.recording import Recording
+from analyzer.read.rows import Rows, event_number
+
+__all__ = ["ADAPTERS", "read"]
+
+ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi,)
+
+_SNIFFED = 24  # records of the head that are parsed to tell the format
+
+
+def read(sources: list[Source], *, input_format: str | None = None, recording: Recording | None = None) -> Recording:
+    """Read every source into one recording. What cannot be opened is among its `problems`, and the rest is read."""
+    recording = recording if recording is not None else Recording()
+    rows = Rows()
+    for source in sources:
+        try:
+            stream = Stream(source)
+        except InputError as error:
+            recording.problems.append(error)
+            continue
+        recording.sources.append(_read_source(source, stream, rows, recording, input_format))
+    recording.add(rows.take())
+    return recording
+
+
+def _read_source(
+    source: Source, stream: Stream, rows: Rows, recording: Recording, input_format: str | None
+) -> dict[str, Any]:
+    digest = sha256()
+    head = stream.peek(HEAD)
+    kind = framing(head)
+    reader = _Reader(source, rows, head, kind, input_format)
+    count = _Counter(digest)
+    if reader.recognised or source.named:
+        for block in blocks(stream, kind, count):
+            reader.take(block)
+            if len(rows.events) >= recording.BLOCK:
+                recording.add(rows.take())
+    reader.close()
+    stream.close()
+    if stream.problem is not None:
+        recording.problems.append(InputError(f"{stream.problem}; what came before it was read", file=source.path))
+    row = {
+        "source": source.number,
+        "path": source.path,
+        "format": ",".join(sorted(reader.known)),
+        "sha256": digest.hexdigest(),
+        "bytes": count.bytes,
+        "records": reader.records,
+        "unreadable": reader.unreadable + (stream.problem is not None),
+    }
+    assert list(row) == list(SOURCES)
+    return row
+
+
+class _Counter:
+    """Counts the bytes on their way to the digest."""
+
+    def __init__(self, digest: Any) -> None:
+        self._digest = digest
+        self.bytes = 0
+
+    def update(self, data: bytes, /) -> None:
+        self.bytes += len(data)
+        self._digest.update(data)
+
+
+class _Reader:
+    """The records of one source, each given to the adapter that knows it."""
+
+    def __init__(self, source: Source, rows: Rows, head: bytes, kind: str, input_format: str | None) -> None:
+        self._source = source
+        self._rows = rows
+        self._adapters: dict[str, Adapter] = {}
+        self.known: set[str] = set()
+        self.records = 0
+        self.unreadable = 0
+        names = _ranked(head, kind, source.path) if input_format is None else [input_format]
+        self.recognised = bool(names)
+        self._order = names or [adapter.name for adapter in ADAPTERS]
+
+    def _adapter(self, name: str) -> Adapter:
+        if name not in self._adapters:
+            make = next(adapter for adapter in ADAPTERS if adapter.name == name)
+            self._adapters[name] = make(self._source.number, self._rows)
+        return self._adapters[name]
+
+    def take(self, block: Block) -> None:
+        """Append the rows of the block."""
+        self.records += len(block.raw) + len(block.oversized)
+        for offset, length, line in block.oversized:
+            detail = f"the record has {length} bytes, the limit is {MAX_RECORD}"
+            self._broken(event_number(self._source.number, block.first), offset, length, line, "", "too_large", detail)
+        left = self._adapter(self._order[0]).read(block)
+        if len(left) < len(block.raw):
+            self.known.add(self._order[0])
+        for index in left:
+            self._other(block, index)
+
+    def _other(self, block: Block, index: int) -> None:
+        """A record that the file's first adapter does not know."""
+        raw = block.raw[index]
+        if not raw.strip() or raw.strip() == b"[DONE]":  # the end mark of many event streams
+            self.records -= 1
+            return
+        parsed = parse(raw)
+        event = event_number(self._source.number, block.first + index)
+        place = (event, block.offset[index], block.length[index], block.line[index])
+        pointer = "" if block.pointer is None else block.pointer[index]
+        if isinstance(parsed, Unreadable):
+            last = block.torn and index == len(block.raw) - 1
+            fault = "truncated" if last and parsed.cut else "unreadable"
+            self._broken(*place, pointer, fault, parsed.detail, parsed.at)
+            return
+        value, faults = parsed
+        scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in ADAPTERS]
+        score, name = max(scores, key=lambda pair: pair[0])
+        if score > 0 and name != self._order[0] and not self._adapter(name).read(block.only(index)):
+            self.known.add(name)
+            return
+        native = value.get("type") if isinstance(value, dict) else None
+        self._event(*place, pointer, str(native)[:200] if isinstance(native, str) else type(value).__name__, "unknown")
+        for fault in faults:
+            self._rows.faults.append((event, None, *fault))
+
+    def _broken(
+        self, event: int, offset: int, length: int, line: int, pointer: str, fault: str, detail: str, at: int | None = None
+    ) -> None:
+        self.unreadable += 1
+        self._event(event, offset, length, line, pointer, "", "broken")
+        self._rows.faults.append((event, None, *Fault(fault, "", detail, at)))
+
+    def _event(self, event: int, offset: int, length: int, line: int, pointer: str, native: str, kind: str) -> None:
+        place = (event, None, self._source.number, offset, length, line, pointer)
+        self._rows.events.append((*place, None, None, None, native, kind, None, None))
+
+    def close(self) -> None:
+        """The source is at its end."""
+        for adapter in self._adapters.values():
+            adapter.close()
+
+
+def _ranked(head: bytes, kind: str, path: str) -> list[str]:
+    """The adapters that know records of the head, the surest first."""
+    values = _first_values(head, kind)
+    scores = [(adapter.sniff(values, path), adapter.name) for adapter in ADAPTERS] if values else []
+    return [name for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0]
+
+
+def _first_values(head: bytes, kind: str) -> list[Any]:
+    """The first records of a head, parsed; a document that does not end inside the head is read as far as it goes."""
+    from io import BytesIO  # noqa: PLC0415
+
+    values = []
+    for block in blocks(BytesIO(head), kind, _Counter(sha256())):  # type: ignore[arg-type]
+        for raw in block.raw[:_SNIFFED]:
+            parsed = parse(raw)
+            if not isinstance(parsed, Unreadable):
+                values.append(parsed[0])
+        if len(values) >= _SNIFFED:
+            break
+    return values
+
+

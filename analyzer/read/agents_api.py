@@ -1,0 +1,800 @@
+"""OpenAI Agents API sessions: stream events, posted inputs, requests, exchanges and pages, bare or in recorder envelopes.
+
+The wire is described by the types of the `openai` package (`openai.types.beta`, header `agents=v1`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from analyzer.frames import PART_BITS, PART_LIMIT
+from analyzer.read.records import Block
+from analyzer.read.recover import Fault, Unreadable, parse, typed
+from analyzer.read.rows import Rows, event_number
+
+Raw = msgspec.Raw
+_ABSENT = Raw()
+
+_SESSION_EVENTS = ("created", "in_progress", "idle", "requires_action", "failed")
+_TURN_EVENTS = ("created", "in_progress", "completed", "failed", "cancelled")
+_DELTAS = (
+    "turn.content_part.added",
+    "turn.content_part.done",
+    "turn.output_text.delta",
+    "turn.output_text.done",
+    "turn.reasoning_summary_part.added",
+    "turn.reasoning_summary_part.done",
+    "turn.reasoning_summary_text.delta",
+    "turn.reasoning_summary_text.done",
+)
+_NOTICES = (
+    *(f"subagent.{word}" for word in ("created", "active", "closed")),
+    *(
+        f"environment.{word}"
+        for word in ("pending", "ready", "connected", "disconnected", "suspended", "expired", "failed", "reset")
+    ),
+)
+_INPUTS = ("message", "cancel", "tool_result", "mcp_approval_request_result", "computer_use_approval_request_result")
+
+KINDS: dict[str, str] = {
+    **{f"agent.session.{word}": "session" for word in _SESSION_EVENTS},
+    **{f"agent.session.turn.{word}": "turn" for word in _TURN_EVENTS},
+    **{f"agent.session.turn.item.{word}": "item" for word in ("added", "done")},
+    **{f"agent.session.{word}": "delta" for word in _DELTAS},
+    "agent.output.command_execution_output.delta": "delta",
+    **{f"agent.session.{word}": "notice" for word in _NOTICES},
+    **{f"agent.session.input.{word}": "input" for word in _INPUTS},
+    "error": "error",
+}
+_WEBHOOKS = frozenset(
+    {
+        *(f"agent.session.{word}" for word in ("action_required", *_SESSION_EVENTS)),
+        *(f"agent.environment.{word}" for word in ("ready", "failed", "suspended", "expired")),
+    }
+)
+_PLAIN_ITEMS = frozenset(
+    {
+        "reasoning",
+        "command_execution",
+        "web_search_call",
+        "computer_use_call",
+        "computer_use_approval_request",
+        "computer_use_approval_request_result",
+        "create_subagent_call",
+        "send_subagent_input_call",
+        "resume_subagent_call",
+        "interrupt_subagent_call",
+        "close_subagent_call",
+        "wait_for_subagents_call",
+        "agent_message",
+    }
+)
+ITEMS = _PLAIN_ITEMS | {"function_call", "function_call_output", "mcp_call", "message"}
+_RESOURCES = frozenset({"agent.session.subagent", "agent.session.trace", "agent.session.artifact"})
+_PARTS = frozenset({"input_text", "input_image", "output_text"})
+
+
+class Item(msgspec.Struct, gc=False):
+    """The members of an item that the audit reads."""
+
+    type: str = ""
+    id: str | None = None
+    turn_id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    status: str | None = None
+    arguments: Raw = _ABSENT
+    output: Raw = _ABSENT
+    error: Raw = _ABSENT
+    role: str | None = None
+    phase: str | None = None
+    content: Raw = _ABSENT
+    server_label: str | None = None
+
+
+class Action(msgspec.Struct, gc=False):
+    """One required action."""
+
+    type: str = ""
+    turn_id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: Raw = _ABSENT
+    request_id: str | None = None
+    request: Raw = _ABSENT
+
+
+class MultiAgent(msgspec.Struct, gc=False):
+    """Subagent settings."""
+
+    max_concurrent_subagents: int | None = None
+
+
+class Agent(msgspec.Struct, gc=False):
+    """The agent inside a session snapshot or a request."""
+
+    id: str | None = None
+    name: str | None = None
+    model: str | None = None
+    instructions: str | None = None
+    tools: Raw = _ABSENT
+    multi_agent: MultiAgent | None = None
+    text: Raw = _ABSENT
+
+
+class Session(msgspec.Struct, gc=False):
+    """A session snapshot."""
+
+    id: str | None = None
+    status: str | None = None
+    agent: Agent | None = None
+    required_actions: list[Action] | None = None
+
+
+class Turn(msgspec.Struct, gc=False):
+    """A turn resource."""
+
+    id: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    subagent_id: str | None = None
+    status: str | None = None
+    error: Raw = _ABSENT
+
+
+class Subagent(msgspec.Struct, gc=False):
+    """A subagent resource."""
+
+    id: str | None = None
+    session_id: str | None = None
+
+
+class Record(msgspec.Struct, gc=False):
+    """Everything that one record may be: an event, an envelope, a body, an exchange, a resource or a page."""
+
+    type: str | None = None
+    event_id: str | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
+    recorded_at: str | int | float | None = None
+    sequence_number: int | None = None
+    direction: str | None = None
+    item: Item | None = None
+    session: Session | None = None
+    turn: Turn | None = None
+    subagent: Subagent | None = None
+    output_index: int | None = None
+    call_id: str | None = None
+    success: bool | None = None
+    output: Raw = _ABSENT
+    error: Raw = _ABSENT
+    input: Raw = _ABSENT
+    request_id: str | None = None
+    response: Raw = _ABSENT
+    event: Raw = _ABSENT
+    events: Raw = _ABSENT
+    http: Raw = _ABSENT
+    agent: Raw = _ABSENT
+    object: str | None = None
+    data: Raw = _ABSENT
+    has_more: bool | None = None
+
+
+class Http(msgspec.Struct, gc=False):
+    """The request half of a recorded exchange."""
+
+    method: str = ""
+    path: str = ""
+    url: str = ""
+    headers: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies defaults
+    body: Raw = _ABSENT
+
+
+class Response(msgspec.Struct, gc=False):
+    """The response half of a recorded exchange."""
+
+    status: int | None = None
+    body: Raw = _ABSENT
+
+
+class McpRequest(msgspec.Struct, gc=False):
+    """What an MCP approval request asks for."""
+
+    server_label: str | None = None
+    name: str | None = None
+    arguments: Raw = _ABSENT
+
+
+_record = msgspec.json.Decoder(Record).decode
+_item = msgspec.json.Decoder(Item).decode
+_session = msgspec.json.Decoder(Session).decode
+_turn = msgspec.json.Decoder(Turn).decode
+_agent = msgspec.json.Decoder(Agent).decode
+_http = msgspec.json.Decoder(Http).decode
+_response = msgspec.json.Decoder(Response).decode
+_mcp_request = msgspec.json.Decoder(McpRequest).decode
+_string = msgspec.json.Decoder(str).decode
+_raws = msgspec.json.Decoder(list[Raw]).decode
+
+
+class Place(NamedTuple):
+    """Where an event's record lies, and what stands around it."""
+
+    offset: int
+    length: int
+    line: int
+    session: str | None = None
+    when: str | float | None = None
+    number: int | None = None
+    accepted: bool | None = None
+    key: str | None = None
+
+
+class AgentsApi:
+    """The adapter; see `analyzer.read.adapter.Adapter`."""
+
+    name: ClassVar[str] = "openai-agents-api"
+    title: ClassVar[str] = "OpenAI Agents API sessions: events, inputs, requests, exchanges, pages"
+    loses: ClassVar[tuple[str, ...]] = (
+        "The schemas of MCP and hosted tools are nowhere on this wire: their arguments are not judged.",
+        "No event says that a tool table changed: the change lies between two snapshots (bracketed).",
+        "Output schemas are not on this wire: give them as contract files.",
+        "Posted inputs are not echoed on the stream: without them late, doubled and refused results show only as items.",
+        "Compaction leaves no record.",
+    )
+
+    def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
+        self._rows = rows
+        self._session: str | None = None
+        self._turn_session: dict[str, str] = {}
+        self._event_number = 0
+        # A session event embeds the whole tool table. A table seen before is cut out of the bytes before they are decoded
+        # and a token left in its place; the token is of this process alone, so no log can hold it.
+        self._token = b'"' + secrets.token_hex(12).encode()
+        self._cuts: dict[bytes, list[tuple[bytes, bytes]]] = {}
+
+    @staticmethod
+    def sniff(records: Sequence[Any], path: str) -> float:
+        """The share of the records that are of this wire."""
+        del path
+        return sum(map(_knows, records)) / len(records) if records else 0.0
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        others: list[int] = []
+        base = event_number(self._source, block.first)
+        pointers = block.pointer
+        for index, raw in enumerate(block.raw):
+            event = base + (index << PART_BITS)
+            faults: list[Fault] = []
+            try:
+                if not block.utf8:
+                    raw.decode()
+                record = _record(raw) if len(raw) < _SMALL else self._decode(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                found = _recover(raw)
+                if found is None:
+                    others.append(index)
+                    continue
+                record, raw, faults = found  # noqa: PLW2901 - the cleaned text stands for the record from here on
+            self._event_number = event
+            place = Place(block.offset[index], block.length[index], block.line[index])
+            if not self._take(record, raw, "" if pointers is None else pointers[index], place):
+                others.append(index)
+                continue
+            for fault in faults:
+                self._rows.faults.append((event, self._session, *fault))
+        return others
+
+    def _decode(self, raw: bytes) -> Record:
+        """Decode a record with the tool table cut out where the table is a known one."""
+        at = raw.find(b'"tools":[') + 8
+        if at < 8:  # noqa: PLR2004
+            at = raw.find(b'"tools": [') + 9
+            if at < 9:  # noqa: PLR2004
+                return _record(raw)
+        for table, token in self._cuts.get(raw[at : at + _CUT_KEY], ()):
+            if raw.startswith(table, at):
+                record = _record(b"".join((raw[:at], token, raw[at + len(table) :])))
+                session = record.session
+                if session is not None and session.agent is not None and session.agent.tools == token:
+                    return record
+                break  # the same bytes stood elsewhere
+        return _record(raw)
+
+    # --- one record -------------------------------------------------------------------------------------------------
+
+    def _take(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
+        """Append the rows of one record, or of one that stands inside another; false where it is not of this wire."""
+        native = record.type
+        if native is None or _first(record.event):
+            return self._take_untyped(record, raw, pointer, place)
+        kind = KINDS.get(native)
+        if kind is None:
+            if native in _WEBHOOKS:
+                kind = "notice"
+            elif native in ITEMS and record.event_id is None and record.turn_id is not None:
+                return self._take_item(record, raw, pointer, place)
+            elif native.startswith(("agent.session.", "agent.output.", "agent.environment.")):
+                kind = "unknown"
+            else:
+                return False
+        elif kind == "error" and record.session_id is None:
+            return False  # "error" alone is a word of many wires
+        turn = record.turn_id
+        session = record.session_id or place.session
+        if session is None:
+            if record.session is not None:
+                session = record.session.id
+            elif record.subagent is not None:
+                session = record.subagent.session_id
+            elif turn is not None:
+                session = self._turn_session.get(turn, self._session)
+            else:
+                session = self._session
+        event = self._event(record, native, kind, session, turn, pointer, place)
+        if kind == "item":
+            if record.item is not None:
+                stage = "item" if native.endswith("added") else "done"
+                self._item(record.item, stage, event, session, turn, record.output_index, "/item")
+        elif kind == "input":
+            self._input(record, event, session, place)
+        elif kind == "session":
+            if record.session is not None:
+                self._snapshot(record.session, event, session, "/session")
+        elif kind == "turn" and record.turn is not None:
+            self._turn(record.turn, native.rpartition(".")[2], event, session, turn)
+        return True
+
+    def _event(
+        self,
+        record: Record,
+        native: str,
+        kind: str,
+        session: str | None,
+        turn: str | None,
+        pointer: str,
+        place: Place,
+    ) -> int:
+        if session is not None:
+            self._session = session
+            if turn is not None:
+                self._turn_session[turn] = session
+        when = record.recorded_at if record.recorded_at is not None else place.when
+        written = type(when) is str
+        event = self._event_number
+        if event & PART_LIMIT < PART_LIMIT:
+            self._event_number = event + 1
+        self._rows.events.append(
+            (
+                event,
+                session,
+                self._source,
+                place.offset,
+                place.length,
+                place.line,
+                pointer,
+                when if written else None,
+                None if written or when is None else microseconds(when),
+                record.sequence_number if record.sequence_number is not None else place.number,
+                native,
+                kind,
+                turn,
+                record.event_id,
+            )
+        )
+        return event
+
+    def _take_untyped(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
+        """Envelopes, posted bodies, exchanges, requests, resources and pages: what has no event type of its own."""
+        inner = place._replace(
+            session=record.session_id or place.session,
+            when=record.recorded_at if record.recorded_at is not None else place.when,
+            number=record.sequence_number if record.sequence_number is not None else place.number,
+        )
+        if _first(record.event) == b"{":
+            return self._inside(record.event, f"{pointer}/event", inner)
+        if _first(record.http) == b"{":
+            return self._exchange(record, pointer, inner)
+        if _first(record.events) == b"[":
+            return self._all(_raws(record.events), f"{pointer}/events", inner)
+        if record.object == "list" and _first(record.data) == b"[":
+            return self._page(record, pointer, inner)
+        if record.object == "agent.session":
+            session = _session(raw)
+            event = self._event(record, "agent.session", "session", session.id, None, pointer, inner)
+            self._snapshot(session, event, session.id, "")
+            return True
+        if record.object == "agent.session.turn":
+            turn = _turn(raw)
+            event = self._event(record, "agent.session.turn", "turn", turn.session_id, turn.id, pointer, inner)
+            self._turn(turn, turn.status or "", event, turn.session_id, turn.id)
+            return True
+        if record.object in _RESOURCES:
+            self._event(record, record.object, "notice", inner.session, None, pointer, inner)
+            return True
+        if record.object is None and _first(record.agent) == b"{":
+            return self._request(record, pointer, inner, "create")
+        return False
+
+    def _inside(self, raw: Raw, pointer: str, place: Place) -> bool:
+        """Take what stands at `pointer` inside a record."""
+        text = bytes(raw)
+        try:
+            record = self._decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            found = _recover(text)
+            if found is None:
+                return False
+            record, text, faults = found
+            event = self._event_number
+            if not self._take(record, text, pointer, place):
+                return False
+            for fault in faults:
+                self._rows.faults.append((event, self._session, *fault))
+            return True
+        return self._take(record, text, pointer, place)
+
+    def _all(self, raws: list[Raw], pointer: str, place: Place) -> bool:
+        taken = [self._inside(raw, f"{pointer}/{index}", place) for index, raw in enumerate(raws)]
+        return any(taken) or not raws
+
+    def _exchange(self, record: Record, pointer: str, place: Place) -> bool:
+        """A recorded request and its response."""
+        http = _http(record.http)
+        path = (http.path or http.url).partition("?")[0]
+        _, found, rest = path.partition("/agents/sessions")
+        if not found:
+            return False
+        response = _response(record.response) if _first(record.response) == b"{" else Response()
+        _, session, *below = [*rest.split("/"), ""]
+        accepted = None if response.status is None else response.status < 400  # noqa: PLR2004
+        keys = [value for name, value in http.headers.items() if name.lower() == "idempotency-key"]
+        place = place._replace(session=session or place.session, accepted=accepted, key=str(keys[0]) if keys else None)
+        body, body_at = _body(http.body), f"{pointer}/http/body"
+        answer, answer_at = _body(response.body), f"{pointer}/response/body"
+        if not session and _first(answer) == b"{":
+            place = place._replace(session=_session_or_empty(answer).id or place.session)
+        native = f"{http.method} {'/'.join(('/agents/sessions', *(['{id}'] if session else []), *filter(None, below)))}"
+        self._event(record, native, "request", place.session, None, pointer, place)
+        if http.method == "POST" and _first(body) == b"{" and accepted is not False and not any(below):
+            self._request(_record(body), body_at, place, "update" if session else "create")
+        elif http.method == "POST" and _first(body) in (b"{", b"["):
+            inner = _record(body) if _first(body) == b"{" else None
+            if inner is None:
+                self._all(_raws(body), body_at, place)
+            elif _first(inner.events) == b"[":
+                self._all(_raws(inner.events), f"{body_at}/events", place)
+        if _first(answer) == b"{" and accepted is not False:
+            self._inside(answer, answer_at, place._replace(accepted=None, key=None))
+        return True
+
+    def _request(self, record: Record, pointer: str, place: Place, channel: str) -> bool:
+        """The body of a create or update request."""
+        if _first(record.agent) != b"{":
+            return channel == "update"
+        agent = _agent(record.agent)
+        event = self._event(record, f"request.{channel}", "request", place.session, None, pointer, place)
+        self._tools(agent.tools, event, place.session, channel, "/agent/tools")
+        return True
+
+    def _page(self, record: Record, pointer: str, place: Place) -> bool:
+        """A page of a list endpoint, taken oldest first: the default order of the API is newest first."""
+        raws = list(enumerate(_raws(record.data)))
+        if _newest_first([raw for _, raw in raws]):
+            raws.reverse()
+        taken = [self._inside(raw, f"{pointer}/data/{index}", place) for index, raw in raws]
+        if not any(taken):
+            return False
+        if record.has_more:
+            detail = "the page says that there are more, and it is the last one recorded"
+            self._rows.faults.append((self._event_number - 1, self._session, "more_pages", "", detail, None))
+        return True
+
+    def _take_item(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
+        """An item as list endpoints give it."""
+        turn = record.turn_id
+        session = place.session or self._turn_session.get(turn or "", self._session)
+        event = self._event(record, record.type or "", "item", session, turn, pointer, place)
+        self._item(_item(raw), "done", event, session, turn, None, "")
+        return True
+
+    # --- the parts of an event --------------------------------------------------------------------------------------
+
+    def _item(
+        self,
+        item: Item,
+        stage: str,
+        event: int,
+        session: str | None,
+        turn: str | None,
+        index: int | None,
+        pointer: str,
+    ) -> None:
+        native = item.type
+        turn = item.turn_id or turn
+        if native == "function_call":
+            text, container = arguments(item.arguments)
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, self.name, stage, None, item.id, item.call_id),
+                    *(item.call_id if item.call_id is not None else item.id, "function", None, item.name),
+                    *(text, container, item.status, "client", index, f"{pointer}/arguments"),
+                )
+            )
+        elif native == "function_call_output":
+            self._result(item, "echo", event, session, turn, pointer)
+        elif native == "message":
+            self._rows.messages.append(
+                (event, session, turn, item.id, item.role, item.phase, item.status, _words(item.content), f"{pointer}/content")
+            )
+        elif native == "mcp_call":
+            text, container = arguments(item.arguments)
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, self.name, stage, None, item.id, None, item.id),
+                    *("mcp", item.server_label, item.name, text, container, item.status, "server"),
+                    *(index, f"{pointer}/arguments"),
+                )
+            )
+            if item.status in ("completed", "failed"):
+                self._result(item, "echo", event, session, turn, pointer)
+        elif native not in _PLAIN_ITEMS:
+            detail = f"an item of type {native[:80]!r}"
+            self._rows.faults.append((event, session, "unknown_item", f"{pointer}/type", detail, None))
+
+    def _result(
+        self, item: Item, stage: str, event: int, session: str | None, turn: str | None, pointer: str
+    ) -> None:
+        text, container = output(item.output)
+        error = _text(item.error)
+        success = None
+        if item.status == "failed" or error is not None:
+            success = False
+        elif item.status == "completed":
+            success = True
+        where = "error" if text is None and error is not None else "output"
+        self._rows.result_sightings.append(
+            (
+                *(event, session, turn, self.name, stage, item.id, item.call_id),
+                *(item.call_id if item.call_id is not None else item.id, None, success, item.status, error),
+                *(text, container, None, None, None, f"{pointer}/{where}"),
+            )
+        )
+
+    def _input(self, record: Record, event: int, session: str | None, place: Place) -> None:
+        native = record.type
+        if native == "agent.session.input.tool_result":
+            text, container = output(record.output)
+            error = _text(record.error)
+            where = "/error" if text is None and error is not None else "/output" if container != "absent" else ""
+            self._rows.result_sightings.append(
+                (
+                    *(event, session, record.turn_id, self.name, "post", None, record.call_id, record.call_id, None),
+                    *(record.success, None, error, text, container, None, place.accepted, place.key, where),
+                )
+            )
+        elif native == "agent.session.input.mcp_approval_request_result":
+            decision = _decision(record.response) if _first(record.response) == b"{" else None
+            if place.accepted is not False:
+                self._rows.approvals.append(
+                    (event, session, None, record.request_id, "decision", None, None, None, decision, None, "/response")
+                )
+        elif native == "agent.session.input.message":
+            self._rows.messages.append((event, session, None, None, "user", None, None, _words(record.input), "/input"))
+
+    def _snapshot(self, snapshot: Session, event: int, session: str | None, pointer: str) -> None:
+        agent = snapshot.agent or Agent()
+        actions = snapshot.required_actions
+        pending = None
+        if actions is not None:
+            pending = []
+            for index, action in enumerate(actions):
+                if action.type == "function_call":
+                    pending.append(action.call_id)
+                    text, container = arguments(action.arguments)
+                    self._rows.call_sightings.append(
+                        (
+                            *(event, session, action.turn_id, self.name, "action", None, None, action.call_id),
+                            *(action.call_id, "function", None, action.name, text, container, None, "client", None),
+                            f"{pointer}/required_actions/{index}/arguments",
+                        )
+                    )
+                elif action.type == "mcp_approval_request" and _first(action.request) == b"{":
+                    request = _mcp_request(action.request)
+                    text, _ = arguments(request.arguments)
+                    self._rows.approvals.append(
+                        (
+                            *(event, session, action.turn_id, action.request_id, "request", request.server_label),
+                            *(request.name, None if _first(request.arguments) == b"n" else text, None, None),
+                            f"{pointer}/required_actions/{index}/request",
+                        )
+                    )
+        self._rows.session_states.append(
+            (
+                *(event, session, snapshot.status, agent.id, agent.name, agent.model),
+                None if agent.multi_agent is None else agent.multi_agent.max_concurrent_subagents,
+                *(None, bytes(agent.text).decode() or None, agent.instructions, None, pending),
+            )
+        )
+        self._tools(agent.tools, event, session, "session", f"{pointer}/agent/tools")
+
+    def _tools(self, tools: Raw, event: int, session: str | None, channel: str, pointer: str) -> None:
+        text = bytes(tools)
+        if not text:
+            return  # no member says nothing
+        table: str | None = None
+        if text.startswith(self._token):
+            table = text[len(self._token) + 1 : -1].decode()
+        elif text[:1] == b"[":
+            table = self._rows.table(text, "openai")
+            known = self._cuts.setdefault(text[:_CUT_KEY], [])
+            if len(text) >= _CUT_KEY and len(known) < _CUT_LIMIT:
+                known.append((text, self._token + b":" + table.encode() + b'"'))
+        elif text != b"null":
+            self._rows.faults.append((event, session, "member_type", pointer, "tools is neither a list nor null", None))
+            return
+        self._rows.showings.append((event, session, channel, "all", table, pointer))
+
+    def _turn(self, turn: Turn, word: str, event: int, session: str | None, turn_id: str | None) -> None:
+        self._rows.turn_states.append(
+            (event, session, turn_id or turn.id, turn.agent_id, turn.subagent_id, turn.status or word, _text(turn.error))
+        )
+
+
+_SMALL = 2048  # bytes: a record under it has no tool table worth cutting out
+_CUT_KEY, _CUT_LIMIT = 96, 64
+
+
+def microseconds(when: float) -> int | None:
+    """A number of seconds, milliseconds or microseconds since 1970, told apart by size, as microseconds."""
+    if not -1e17 < when < 1e17:  # noqa: PLR2004
+        return None
+    factor = 1 if abs(when) >= 1e14 else 1_000 if abs(when) >= 1e11 else 1_000_000  # noqa: PLR2004
+    return round(when * factor)
+
+
+_CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
+
+
+def _first(raw: Raw | bytes) -> bytes:
+    """The first byte; empty where the member is absent."""
+    return bytes(memoryview(raw)[:1])
+
+
+def arguments(raw: Raw) -> tuple[str | None, str]:
+    """The JSON text of arguments after one layer of text is taken off, and the container they stood in."""
+    text = bytes(raw)
+    if not text:
+        return None, "absent"
+    if text[:1] == b'"':
+        return _string(text), "text"
+    return text.decode(), _CONTAINERS.get(text[0], "number")
+
+
+def output(raw: Raw) -> tuple[str | None, str]:
+    """The text of an output, and the container it stood in; content parts come back as their joined texts."""
+    text = bytes(raw)
+    if not text:
+        return None, "absent"
+    if text[:1] == b'"':
+        return _string(text), "text"
+    if text == b"null":
+        return None, "null"
+    if text[:1] == b"[":
+        parts = msgspec.json.decode(text)
+        if parts and all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
+            return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str)), "parts"
+    return text.decode(), _CONTAINERS.get(text[0], "number")
+
+
+def _text(raw: Raw) -> str | None:
+    """An error as text: a string as it is, anything else as its JSON text, null and absent as None."""
+    text = bytes(raw)
+    if not text or text == b"null":
+        return None
+    return _string(text) if text[:1] == b'"' else text.decode()
+
+
+def _words(raw: Raw) -> str | None:
+    """The texts of a message's content parts."""
+    if _first(raw) != b"[":
+        return _text(raw)
+    found: list[str] = []
+    for part in msgspec.json.decode(raw):
+        if not isinstance(part, dict):
+            continue
+        inner = part.get("content")
+        for each in inner if isinstance(inner, list) else [part]:
+            if isinstance(each, dict) and isinstance(each.get("text"), str):
+                found.append(each["text"])
+    return "\n".join(found)
+
+
+def _decision(raw: Raw) -> str | None:
+    decision = msgspec.json.decode(raw).get("decision")
+    return decision if isinstance(decision, str) else None
+
+
+def _body(raw: Raw) -> Raw:
+    """A recorded body; one that the recorder kept as text is taken out of it."""
+    if _first(raw) == b'"':
+        text = _string(raw).encode().lstrip()
+        try:
+            msgspec.json.decode(text, type=Raw)
+        except (msgspec.DecodeError, RecursionError):
+            return _ABSENT
+        return Raw(text)
+    return raw
+
+
+def _session_or_empty(raw: Raw) -> Session:
+    try:
+        return _session(raw)
+    except msgspec.DecodeError:
+        return Session()
+
+
+def _newest_first(raws: list[Raw]) -> bool:
+    """Whether a page runs backwards: a result before its call, or a turn's later state first, else the API's default."""
+    seen: dict[str, str] = {}
+    for raw in raws:
+        try:
+            item = _item(raw)
+        except msgspec.DecodeError:
+            continue
+        if item.call_id is None:
+            continue
+        other = seen.setdefault(item.call_id, item.type)
+        if other != item.type:
+            return other == "function_call_output"
+    return True
+
+
+def _recover(raw: bytes) -> tuple[Record, bytes, list[Fault]] | None:
+    """A record that the fast decoder refused, the text that stands for it, and its faults; None where it is no object."""
+    parsed = parse(raw)
+    if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict):
+        return None
+    value, faults = parsed
+    if not _knows(value):
+        return None
+    found = typed(_record, value)
+    if found is None:
+        return None
+    record, more = found
+    return record, msgspec.json.encode(value), faults + more
+
+
+def _knows(record: Any) -> bool:
+    """Whether a parsed record is of this wire."""
+    if not isinstance(record, dict):
+        return False
+    native = record.get("type")
+    if isinstance(record.get("event"), dict) and not (isinstance(native, str) and native.startswith("agent.")):
+        return _knows(record["event"])
+    http = record.get("http")
+    if isinstance(http, dict):
+        return "/agents/sessions" in str(http.get("path") or http.get("url") or "")
+    if isinstance(record.get("events"), list) and native is None:
+        return any(map(_knows, record["events"][:8]))
+    kind = record.get("object")
+    if kind == "list" and isinstance(record.get("data"), list):
+        return any(map(_knows, record["data"][:8]))
+    if isinstance(kind, str) and kind in _RESOURCES or kind in ("agent.session", "agent.session.turn"):
+        return True
+    if isinstance(native, str):
+        if native == "error":
+            return isinstance(record.get("session_id"), str)
+        if native in ITEMS:
+            return isinstance(record.get("turn_id"), str) and "event_id" not in record
+        return native.startswith(("agent.session.", "agent.output.", "agent.environment."))
+    return native is None and kind is None and isinstance(record.get("agent"), dict) and "tools" in record["agent"]

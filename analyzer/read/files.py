@@ -1,0 +1,239 @@
+"""Find the logs that paths name, and open them as plain byte streams."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from analyzer.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+STDIN = "-"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_SPOOL_LIMIT = 64 << 30  # bytes of standard input kept on disk
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input: `path` as shown to people; `named` is true where the user gave it, false where a folder held it."""
+
+    number: int
+    path: str
+    named: bool = True
+    _kept: list[IO[bytes]] = field(default_factory=list, compare=False, repr=False)
+
+    def open(self) -> IO[bytes]:
+        """A new binary stream of its bytes as they stand on disk. Raises OSError."""
+        if self.path != STDIN:
+            return open(self.path, "rb")  # noqa: PTH123
+        if not self._kept:
+            self._kept.append(_spool())
+        spool = os.fdopen(os.dup(self._kept[0].fileno()), "rb")
+        spool.seek(0)
+        return spool
+
+
+def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
+    """The inputs that the paths name, folders searched in name order; what does not exist comes back as errors."""
+    found: list[tuple[str, bool]] = []
+    errors: list[InputError] = []
+    seen: set[str] = set()
+    for path in paths:
+        try:
+            new = list(_walk(path))
+        except OSError as error:
+            errors.append(InputError(f"cannot read: {error.strerror or error}", file=path))
+            continue
+        for name, named in new:
+            real = name if name == STDIN else os.path.realpath(name)
+            if real not in seen:  # the same file given twice is one log
+                seen.add(real)
+                found.append((name, named))
+    return [Source(number, name, named) for number, (name, named) in enumerate(found)], errors
+
+
+def _walk(path: str) -> Iterator[tuple[str, bool]]:
+    if path == STDIN:
+        yield STDIN, True
+        return
+    if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - the error must name the path as given
+        yield path, True
+        return
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, folders, files in os.walk(path, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            whole = Path(folder) / name
+            if not name.startswith(".") and whole.is_file():
+                yield str(whole), False
+
+
+class Stream:
+    """The decompressed bytes of a source, as a binary stream that never raises in the middle.
+
+    `problem` says after the end what stopped it early ("the gzip stream is cut"), else None.
+    """
+
+    def __init__(self, source: Source) -> None:
+        """Raise InputError where the source cannot be opened."""
+        self.problem: str | None = None
+        try:
+            self._file = source.open()
+        except OSError as error:
+            raise InputError(f"cannot read: {error.strerror or error}", file=source.path) from error
+        magic = self._file.read(4)
+        self._file.seek(0)
+        self._inner: IO[bytes] | io.RawIOBase = self._file
+        if magic.startswith(_GZIP):
+            self._inner = _gunzip(self._file)
+        elif magic == _ZSTD:
+            self._inner = _Zstd(self._file)
+        self._head = b""
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes, which `read` gives again."""
+        while len(self._head) < size:
+            piece = self._pull(size - len(self._head))
+            if not piece:
+                break
+            self._head += piece
+        return self._head[:size]
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes; empty at the end."""
+        if self._head:
+            piece, self._head = self._head[:size], self._head[size:]
+            return piece
+        return self._pull(size)
+
+    def _pull(self, size: int) -> bytes:
+        try:
+            return self._inner.read(size) or b""
+        except EOFError:
+            self.problem = "the compressed stream is cut"
+        except (OSError, zlib.error, ValueError) as error:
+            self.problem = f"the compressed stream is broken: {error}"
+        return b""
+
+    def close(self) -> None:
+        """Close the file; `problem` is final after it."""
+        if isinstance(self._inner, _Zstd) and self._inner.cut and self.problem is None:
+            self.problem = "the compressed stream is cut"
+        self._file.close()
+
+
+def _gunzip(file: IO[bytes]) -> IO[bytes]:
+    try:
+        from isal import igzip  # noqa: PLC0415 - 0.3 of the parse instead of 0.8, where there is a wheel
+    except ImportError:
+        return gzip.GzipFile(fileobj=file)
+    return igzip.IGzipFile(fileobj=file)
+
+
+def _spool() -> IO[bytes]:
+    """Standard input as a private temporary file, so that evidence can be fetched by offset."""
+    spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the stream
+    stdin = sys.stdin.buffer
+    left = _SPOOL_LIMIT
+    while left and (piece := stdin.read(min(1 << 20, left))):
+        spool.write(piece)
+        left -= len(piece)
+    spool.flush()
+    return spool
+
+
+class _Zstd(io.RawIOBase):
+    """All frames of a zstd file, one after the other; `cut` is true where the last frame has no end.
+
+    `stream_reader` ends silently inside a cut frame, so the frames are fed by hand, in pieces small enough that a bomb
+    makes at most some 64 MB of each.
+    """
+
+    _PIECE = 2048
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard  # noqa: PLC0415 - only where a file needs it
+
+        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._error = zstandard.ZstdError
+        self._file = file
+        self._object = self._new()
+        self._ready = b""
+        self._rest = b""
+        self.cut = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while size < 0 or len(self._ready) < size:
+            piece = self._rest or self._file.read(self._PIECE)
+            self._rest = b""
+            if not piece:
+                break
+            try:
+                self._ready += self._object.decompress(piece)
+            except self._error as error:
+                raise OSError(str(error)) from error
+            self.cut = not self._object.eof
+            if self._object.eof:
+                self._rest = self._object.unused_data
+                self._object = self._new()
+        size = len(self._ready) if size < 0 else size
+        out, self._ready = self._ready[:size], self._ready[size:]
+        return out
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view: ReadableBuffer = memoryview(buffer)
+        piece = self.read(len(memoryview(view)))
+        memoryview(buffer)[: len(piece)] = piece
+        return len(piece)
+
+
+class Evidence:
+    """Raw bytes of records by offset, for the few that somebody looks at.
+
+    Compressed sources are decompressed once into a private temporary file.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = {source.number: source for source in sources}
+        self._open: dict[int, IO[bytes]] = {}
+
+    def fetch(self, source: int, offset: int, length: int) -> bytes:
+        """The bytes of one record. Raises InputError where the source is not there any more."""
+        file = self._open.get(source)
+        if file is None:
+            file = self._open[source] = self._plain(self._sources[source])
+        file.seek(offset)
+        return file.read(length)
+
+    def _plain(self, source: Source) -> IO[bytes]:
+        stream = Stream(source)
+        if stream._inner is stream._file:
+            return stream._file
+        spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+        shutil.copyfileobj(stream, spool)  # type: ignore[arg-type]
+        stream.close()
+        return spool
+
+    def close(self) -> None:
+        """Close what was opened."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()

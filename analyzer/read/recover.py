@@ -1,0 +1,124 @@
+"""Records that the fast decoder refuses: say what is wrong, and read what can be read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class Fault(NamedTuple):
+    """One fault of one record: a kind of `frames.FAULT_KINDS`, where it lies, and in words."""
+
+    fault: str
+    pointer: str
+    detail: str
+    at: int | None = None
+
+
+class Unreadable(NamedTuple):
+    """Why a record is no JSON: byte `at`, and whether the text simply ends too early."""
+
+    detail: str
+    at: int
+    cut: bool
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLACE = re.compile(r" - at `(key in )?\$(.*)`$", re.DOTALL)
+_STEP = re.compile(r"\.([A-Za-z0-9_]+)|\[(\d+|\.\.\.)\]")
+_TYPE_ROUNDS = 32
+
+
+def parse(raw: bytes) -> tuple[Any, list[Fault]] | Unreadable:
+    """Any JSON text as a Python value, without lone surrogates and infinite numbers, and the faults found in it."""
+    faults: list[Fault] = []
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = raw.decode("utf-8", "replace")
+        faults.append(Fault("invalid_utf8", "", f"byte {error.start} of the record is no UTF-8", error.start))
+    text = text.removeprefix("\ufeff")
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith(("Unterminated string", "Expecting"))
+        open_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        return Unreadable(error.msg, len(text[: error.pos].encode("utf-8", "replace")), cut and open_end)
+    except RecursionError:
+        return Unreadable("nested too deeply to be read", 0, cut=False)
+    except ValueError as error:  # an integer of more digits than Python converts
+        return Unreadable(str(error).partition(";")[0], 0, cut=False)
+    clean = _clean(value, "", faults)
+    return clean, faults
+
+
+def _clean(value: Any, pointer: str, faults: list[Fault]) -> Any:
+    # json.loads has already refused what is nested past the recursion limit.
+    if isinstance(value, str):
+        if _SURROGATE.search(value):
+            faults.append(Fault("lone_surrogate", pointer, "a lone surrogate, which is no character"))
+            return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", value)
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        faults.append(Fault("number_inexact", pointer, "a number that is not finite"))
+        return None
+    if isinstance(value, list):
+        return [_clean(inner, f"{pointer}/{index}", faults) for index, inner in enumerate(value)]
+    if isinstance(value, dict):
+        return {
+            _clean(name, pointer, faults): _clean(
+                inner, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", faults
+            )
+            for name, inner in value.items()
+        }
+    return value
+
+
+def typed(decode: Callable[[bytes], T], value: Any) -> tuple[T, list[Fault]] | None:
+    """Decode a value into a struct; members of another type than the struct says are named and left out.
+
+    None where the value itself is of another type than the struct (a list, a number).
+    """
+    faults: list[Fault] = []
+    for _ in range(_TYPE_ROUNDS):
+        try:
+            return decode(msgspec.json.encode(value)), faults
+        except msgspec.ValidationError as error:
+            place = _PLACE.search(str(error))
+            steps = [name or index for name, index in _STEP.findall(place[2])] if place else []
+            parent, key = _parent(value, steps)
+            if parent is None:
+                return None
+            faults.append(Fault("member_type", "/" + "/".join(map(str, steps)), str(error).partition(" - at ")[0]))
+            parent[key] = None
+            if isinstance(parent, dict):
+                del parent[key]
+            elif len(steps) > 1:  # an element of a list cannot be left out alone
+                holder, name = _parent(value, steps[:-1])
+                if holder is not None:
+                    del holder[name]
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            return None
+    return None
+
+
+def _parent(value: Any, steps: list[str]) -> tuple[Any, Any]:
+    if not steps:
+        return None, None
+    for step in steps[:-1]:
+        value = value[int(step)] if isinstance(value, list) and step.isdigit() else value.get(step)
+        if not isinstance(value, dict | list):
+            return None, None
+    last = steps[-1]
+    if isinstance(value, list):
+        if not last.isdigit():  # "[...]": msgspec does not say which element
+            return None, None
+        return value, int(last)
+    return (value, last) if last in value else (None, None)

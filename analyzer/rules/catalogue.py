@@ -1,0 +1,77 @@
+"""The catalogue: every rule, in one explicit tuple.
+
+To add a rule, write its module `analyzer/rules/FAMILY/SLUG_WITH_UNDERSCORES.py` (its docstring is the manual, its
+`check(trace)` returns hits) and add a line here. Codes are never reused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `analyzer rules` answers without polars
+    import polars as pl
+
+    from analyzer.trace import Trace
+
+SEVERITIES = ("error", "warning", "info")
+CONFIDENCES = ("certain", "likely", "hint")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its stable code, the name people type, and its defaults.
+
+    `scope` says what it must see at once: `payload` (single texts), `session` (whole sessions), `fleet` (all sessions).
+    """
+
+    code: str
+    slug: str
+    severity: str
+    confidence: str = "certain"
+    scope: str = "session"
+
+    @property
+    def module(self) -> str:
+        """The module that holds it."""
+        return f"analyzer.rules.{self.code.rstrip('0123456789').lower()}.{self.slug.replace('-', '_')}"
+
+    @cached_property
+    def manual(self) -> str:
+        """The docstring of its module, read without running the module."""
+        spec = find_spec(self.module)
+        assert spec is not None and spec.origin is not None
+        return ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""
+
+    @property
+    def title(self) -> str:
+        """The first line of the manual."""
+        return self.manual.partition("\n")[0]
+
+    @property
+    def check(self) -> Callable[[Trace], pl.LazyFrame]:
+        """The function that finds the hits."""
+        return import_module(self.module).check  # type: ignore[no-any-return]
+
+
+RULES: tuple[Rule, ...] = ()
+
+
+def find_rule(name: str) -> Rule | None:
+    """The rule with this code or slug, in any case."""
+    wanted = name.strip().lower()
+    return next((rule for rule in RULES if wanted in (rule.code.lower(), rule.slug)), None)
+
+
+def nearest(name: str) -> str | None:
+    """The code or slug most like an unknown name."""
+    names = [each for rule in RULES for each in (rule.slug, rule.code.lower())]
+    found = get_close_matches(name.strip().lower(), names, n=1, cutoff=0.5)
+    return found[0] if found else None

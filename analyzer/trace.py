@@ -1,0 +1,77 @@
+"""One partition of an audit: the frames of whole sessions, as the stages make them and the rules read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from analyzer import frames
+
+
+def _empty(schema: pl.Schema) -> Any:
+    return field(default_factory=schema.to_frame)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user may set for the rules; the defaults are those of the command line."""
+
+    writes: frozenset[str] = frozenset()
+    """Names of tools declared writing."""
+    reads: frozenset[str] = frozenset()
+    free_text: frozenset[str] = frozenset()
+    """Names of tools whose output is text on purpose."""
+    shell: frozenset[str] = frozenset()
+    """Names of tools whose output speaks of errors on purpose (shell, tests, logs, search)."""
+    ledger: tuple[tuple[str, str], ...] = ()
+    """Ledger fields: name and JMESPath."""
+    clock_skew: float = 5.0
+    """Seconds that timestamps may go back."""
+    retries: int = 3
+    """How often the same call may fail before it is a storm."""
+    waited: float = 600.0
+    """Seconds that a required action may stay open."""
+    assert_formats: bool = False
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All frames of one partition; `analyzer.frames` says what stands in each.
+
+    Recorded frames carry two more columns here: `seq` (Int64, the place of their event in its session) and, in `events`,
+    `copy` (String: null, or "redelivered" where the same event id came before with the same content, or "reused" where
+    it came with another one; rows of other frames that belong to a redelivered event are gone).
+    `call_sightings` has `call` (Int64) and `result_sightings` has `result` (Int64, null for refused posts).
+    """
+
+    settings: Settings = Settings()
+    sources: pl.DataFrame = _empty(frames.SOURCES)
+    events: pl.DataFrame = _empty(frames.EVENTS)
+    faults: pl.DataFrame = _empty(frames.FAULTS)
+    session_states: pl.DataFrame = _empty(frames.SESSION_STATES)
+    turn_states: pl.DataFrame = _empty(frames.TURN_STATES)
+    tables: pl.DataFrame = _empty(frames.TABLES)
+    showings: pl.DataFrame = _empty(frames.SHOWINGS)
+    call_sightings: pl.DataFrame = _empty(frames.CALL_SIGHTINGS)
+    result_sightings: pl.DataFrame = _empty(frames.RESULT_SIGHTINGS)
+    approvals: pl.DataFrame = _empty(frames.APPROVALS)
+    gates: pl.DataFrame = _empty(frames.GATES)
+    messages: pl.DataFrame = _empty(frames.MESSAGES)
+    summaries: pl.DataFrame = _empty(frames.SUMMARIES)
+    sessions: pl.DataFrame = _empty(frames.SESSIONS)
+    turns: pl.DataFrame = _empty(frames.TURNS)
+    tools: pl.DataFrame = _empty(frames.TOOLS)
+    schemas: pl.DataFrame = _empty(frames.SCHEMAS)
+    schema_facts: pl.DataFrame = _empty(frames.SCHEMA_FACTS)
+    contracts: pl.DataFrame = _empty(frames.CONTRACTS)
+    offers: pl.DataFrame = _empty(frames.OFFERS)
+    calls: pl.DataFrame = _empty(frames.CALLS)
+    results: pl.DataFrame = _empty(frames.RESULTS)
+    verdicts: pl.DataFrame = _empty(frames.VERDICTS)
+    violations: pl.DataFrame = _empty(frames.VIOLATIONS)
+
+    def with_frames(self, **changed: pl.DataFrame) -> Trace:
+        """A trace with some frames in the place of others."""
+        return replace(self, **changed)  # type: ignore[arg-type]
