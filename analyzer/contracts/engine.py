@@ -1,0 +1,210 @@
+"""Verdicts: does a payload keep a schema, and if not, which keyword fails where.
+
+`Judge.is_valid` is the engine's own method, so that judging costs what the engine costs; words are made for failures
+only. What the engine cannot decide is unverifiable with a reason, never valid and never invalid.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final
+
+import jsonschema_rs
+
+from analyzer.contracts import dialects
+from analyzer.contracts.branching import MAX_LOOKS, MAX_TOLD, branching, telling
+from analyzer.contracts.references import References
+from analyzer.contracts.schemas import MAX_DEPTH, MAX_SCHEMA_BYTES, canonical, depth, too_deep
+from analyzer.contracts.violations import Violation, more_than, tell, text_of, undecided
+from analyzer.pointer import pointer
+
+__all__ = ["Judge", "Violation", "schema_errors", "too_deep"]
+
+#: References in a schema that are followed: compiling a chain of them costs the square of its length.
+MAX_REFERENCES: Final = 20_000
+
+#: Values in a payload beyond which only the first failure is told.
+MAX_EXPLAINED: Final = 20_000
+
+_MOST_ERRORS: Final = 200
+
+_VALIDATORS: dict[str, Callable[..., jsonschema_rs.Validator]] = {
+    dialects.DRAFT4: jsonschema_rs.Draft4Validator,
+    dialects.DRAFT6: jsonschema_rs.Draft6Validator,
+    dialects.DRAFT7: jsonschema_rs.Draft7Validator,
+    dialects.DRAFT2019: jsonschema_rs.Draft201909Validator,
+    dialects.DRAFT2020: jsonschema_rs.Draft202012Validator,
+}
+_Kind = jsonschema_rs.ValidationErrorKind
+
+
+class _AsBefore:
+    """A keyword that asserts nothing, as later drafts have it."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def validate(self, instance: object) -> None:
+        """Accept everything."""
+
+
+class Judge:
+    """One schema, compiled once; keep it per schema id.
+
+    `problem` says why nothing can be judged by it (`schema_invalid`, `schema_unresolvable`, `engine_failed`) and
+    `problem_detail` says it in words; both are None where all is well. Nothing is fetched, by any reference.
+    """
+
+    __slots__ = ("_branching", "_engine", "_patterns", "_references", "is_valid", "problem", "problem_detail", "schema")
+
+    #: The engine's own verdict, False where it is undecided: `judge` tells the two apart. Always False under a problem.
+    is_valid: Callable[[object], bool]
+
+    def __init__(self, schema: object, *, dialect: str = dialects.DEFAULT, assert_formats: bool = False) -> None:
+        self.schema = schema
+        self.problem: str | None = None
+        self.problem_detail: str | None = None
+        self.is_valid = _never
+        engine = _VALIDATORS[dialect]
+        try:
+            self._compile(schema, engine, assert_formats=assert_formats)
+        except jsonschema_rs.ValidationError as error:
+            self.problem, self.problem_detail = _refused(error)
+        except _Refused as error:
+            self.problem, self.problem_detail = error.problem, str(error)
+        except BaseException as error:
+            # A panic of the engine derives from BaseException; an interrupt must still pass.
+            if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+                raise
+            self.problem, self.problem_detail = "engine_failed", f"the engine gave up: {error}"
+
+    def _compile(self, schema: object, engine: Callable[..., jsonschema_rs.Validator], *, assert_formats: bool) -> None:
+        if not isinstance(schema, dict | bool):
+            raise _Refused("schema_invalid", "a schema is an object or a boolean")
+        if depth(schema) > MAX_DEPTH:
+            raise _Refused("engine_failed", f"the schema is nested deeper than {MAX_DEPTH} levels")
+        text = canonical(schema)
+        if len(text) > MAX_SCHEMA_BYTES:
+            raise _Refused("engine_failed", f"the schema has {len(text)} bytes, more than {MAX_SCHEMA_BYTES}")
+        if text.count(b'"$ref"') > MAX_REFERENCES:
+            raise _Refused("engine_failed", f"the schema has more than {MAX_REFERENCES} references")
+        self._references = References(schema)
+        self._branching = branching(schema, self._references)
+        if self._branching.looks > MAX_LOOKS:
+            raise _Refused("engine_failed", f"the schema looks at one value more than {MAX_LOOKS} times")
+        self._patterns = b'"pattern' in text
+        options: dict[str, Any] = {}
+        if b'"content' in text:
+            # Asserted by this engine under old drafts only, while every other one takes them for notes.
+            options["keywords"] = {"contentEncoding": _AsBefore, "contentMediaType": _AsBefore}
+        self._engine = engine(schema, offline=True, validate_formats=assert_formats, **options)
+        self.is_valid = self._engine.is_valid
+
+    def judge(self, payload: object) -> tuple[str, str | None]:
+        """Return `valid`, `invalid` or `unverifiable`, the last with its reason.
+
+        Deep payloads are the caller's to refuse (`too_deep`), on the text and before it is parsed; here they are
+        refused under recursive schemas, where the engine would end the process.
+        """
+        if self.problem is not None:
+            return "unverifiable", self.problem
+        if self._branching.recursive and depth(payload) > MAX_DEPTH:
+            return "unverifiable", "payload_too_deep"
+        try:
+            if self.is_valid(payload):
+                return "valid", None
+            if not self._patterns or self._certain(payload):
+                return "invalid", None
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+                raise
+            return "unverifiable", "engine_failed"
+        return "unverifiable", "pattern_undecided"
+
+    def violations(self, payload: object, *, limit: int = 50) -> list[Violation]:
+        """Tell which keywords a payload fails, in the order of its members and then of the schema's.
+
+        A failed `anyOf` or `oneOf` is followed by what its nearest branch misses, a level deeper. Keywords that are
+        undecided are left out; at most `limit` failures of level 0 are told.
+        """
+        if self.problem is not None:
+            return []
+        if self._costly(payload):
+            return [Violation("", "", "", "one of too many alternatives to be told apart", text_of(payload))]
+        try:
+            return tell(self._errors(payload), self.schema, payload, limit=limit)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+                raise
+            return []
+
+    def _certain(self, payload: object) -> bool:
+        """Say whether a keyword fails whatever the patterns say that were given up."""
+        return not self._costly(payload) and not all(undecided(error) for error in self._errors(payload))
+
+    def _costly(self, payload: object) -> bool:
+        doubtful = self._branching.recursive or self._branching.looks > MAX_TOLD
+        return doubtful and telling(self.schema, self._references, payload) > MAX_TOLD
+
+    def _errors(self, payload: object) -> Iterable[jsonschema_rs.ValidationError]:
+        if not more_than(payload, MAX_EXPLAINED):
+            return self._engine.iter_errors(payload)
+        # The engine writes all failures down before it gives the first, and here they may be millions.
+        try:
+            self._engine.validate(payload)
+        except jsonschema_rs.ValidationError as error:
+            return [error]
+        return []
+
+
+def schema_errors(schema: object, dialect: str = dialects.DEFAULT) -> list[Violation]:
+    """Tell where a schema breaks its meta-schema: `instance_pointer` is the guilty place inside the schema.
+
+    Patterns that are no regular expressions are told as `format`. Empty for schemas that are too deep to look at.
+    """
+    if not isinstance(schema, dict | bool):
+        return [Violation("", "", "type", '["object","boolean"]', text_of(schema))]
+    if depth(schema) > MAX_DEPTH:
+        return []
+    # The meta-schema is not at hand as a document, so what it expects comes from the errors themselves. Where
+    # alternatives fail, the nearest one says it better than their list.
+    told = tell(_meta(dialect).iter_errors(schema), None, schema, limit=_MOST_ERRORS)
+    return [violation._replace(level=0) for violation in told if violation.branch is None]
+
+
+class _Refused(Exception):
+    def __init__(self, problem: str, detail: str) -> None:
+        super().__init__(detail)
+        self.problem = problem
+
+
+@cache
+def _meta(dialect: str) -> jsonschema_rs.Validator:
+    return _VALIDATORS[dialect]({"$ref": dialects.META_SCHEMAS[dialect]}, offline=True, validate_formats=True)
+
+
+def _never(_payload: object) -> bool:
+    return False
+
+
+def _refused(error: jsonschema_rs.ValidationError) -> tuple[str, str]:
+    if isinstance(error.kind, _Kind.Referencing):
+        return "schema_unresolvable", error.message
+    at = pointer(error.instance_path)
+    if isinstance(error.kind, _Kind.Format) and error.kind.format == "regex" and _compiles(error.instance):
+        # Python takes it, so it may be a pattern of another flavour, or one that is only too large.
+        return "engine_failed", f"the engine cannot run the pattern at {at}"
+    return "schema_invalid", f"{error.message} at {at}" if at else error.message
+
+
+def _compiles(text: object) -> bool:
+    """Say whether Python reads the pattern; it is compiled and never run."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            re.compile(str(text))
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True

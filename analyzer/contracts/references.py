@@ -1,0 +1,83 @@
+"""Where the references of one schema document lead: inside it, or nowhere; nothing is ever fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import unquote, urljoin
+
+from analyzer.contracts.places import subschemas
+
+#: Keywords whose value names another schema.
+REFERENCE_KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+class References:
+    """The identifiers and anchors of a document, found in one walk; a reference is then followed without another."""
+
+    def __init__(self, root: object) -> None:
+        self._root = root
+        self._base: dict[int, str] = {}
+        self._resources: dict[str, object] = {"": root}
+        self._anchors: dict[tuple[str, str], object] = {}
+        stack: list[tuple[object, str]] = [(root, "")]
+        while stack:
+            schema, base = stack.pop()
+            if not isinstance(schema, dict) or id(schema) in self._base:
+                continue
+            named = schema.get("$id", schema.get("id") if schema is root else None)
+            if isinstance(named, str) and not named.startswith("#"):
+                base = _join(base, named).partition("#")[0]
+                self._resources.setdefault(base, schema)
+            elif isinstance(named, str):
+                self._anchors.setdefault((base, named[1:]), schema)  # how drafts before 2019-09 spell an anchor
+            self._base[id(schema)] = base
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                if isinstance(schema.get(keyword), str):
+                    self._anchors.setdefault((base, schema[keyword]), schema)
+            stack.extend((child, base) for child in subschemas(schema))
+
+    def follow(self, schema: dict[str, object], keyword: str = "$ref") -> object | None:
+        """Return the subschema that `schema[keyword]` names, or None: it is outside the document or nowhere."""
+        reference = schema.get(keyword)
+        if not isinstance(reference, str):
+            return None
+        document, _, fragment = self.absolute(schema, reference).partition("#")
+        if document not in self._resources:
+            return None
+        if fragment and not fragment.startswith("/"):
+            return self._anchors.get((document, unquote(fragment)))
+        here = self._resources[document]
+        for token in unquote(fragment).split("/")[1:]:
+            name = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(here, dict) and name in here:
+                here = here[name]
+            elif isinstance(here, list) and name.isdecimal() and len(name) < 8 and int(name) < len(here):
+                here = here[int(name)]
+            else:
+                return None
+        return here
+
+    def targets(self, schema: dict[str, object]) -> Iterator[object]:
+        """All subschemas that the references of one schema lead to."""
+        for keyword in REFERENCE_KEYWORDS:
+            target = self.follow(schema, keyword) if keyword in schema else None
+            if target is not None:
+                yield target
+
+    def outside(self, schema: dict[str, object], keyword: str = "$ref") -> bool:
+        """Say whether `schema[keyword]` names another document, which is a matter of its own."""
+        reference = schema.get(keyword)
+        return isinstance(reference, str) and self.absolute(schema, reference).partition("#")[0] not in self._resources
+
+    def absolute(self, schema: dict[str, object], reference: str) -> str:
+        """Return the reference resolved against the identifier of the resource it stands in."""
+        return _join(self._base.get(id(schema), ""), reference)
+
+
+def _join(base: str, reference: str) -> str:
+    if reference.startswith("#"):
+        return base + reference
+    try:
+        return urljoin(base, reference)
+    except ValueError:  # `http://[` is no URI and resolves to nothing
+        return reference

@@ -1,0 +1,412 @@
+"""Verdicts: what is judged, what is not and why, and how a failure is told."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from analyzer.contracts.dialects import DIALECTS
+from analyzer.contracts.engine import Judge, Violation, schema_errors
+
+# A lookahead takes the pattern away from the linear engine, and the nested repeat blows the other one up.
+EXPLOSIVE = "^(?:(?=a)a+)+$"
+BAIT = "a" * 40 + "!"
+
+ORDER = {
+    "type": "object",
+    "properties": {"order_id": {"type": "string", "pattern": "^ORD-[0-9]{4}$"}, "note": {"type": "string"}},
+    "required": ["order_id"],
+    "additionalProperties": False,
+}
+
+
+def told(schema: object, payload: object, **options: int) -> list[tuple[str, str, str]]:
+    return [(v.instance_pointer, v.keyword, v.schema_pointer) for v in Judge(schema).violations(payload, **options)]
+
+
+def test_valid_and_invalid() -> None:
+    judge = Judge(ORDER)
+    assert judge.problem is None
+    assert judge.is_valid({"order_id": "ORD-0001"})
+    assert judge.judge({"order_id": "ORD-0001"}) == ("valid", None)
+    assert judge.judge({"order_id": "1"}) == ("invalid", None)
+    assert judge.violations({"order_id": "ORD-0001"}) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload", "verdict"),
+    [
+        ({"type": "integer"}, 5.0, "valid"),
+        ({"type": "integer"}, 10**400, "valid"),
+        ({"maximum": 10**30}, 10**30 + 1, "invalid"),
+        ({"const": 2**53}, 2**53 + 1, "invalid"),
+        ({"multipleOf": 0.01}, 19.99, "valid"),
+        ({"const": 1}, True, "invalid"),
+        ({"uniqueItems": True}, [{"a": n} for n in range(20_000)], "valid"),
+        ({"pattern": "^a$"}, "a\n", "invalid"),
+        ({"pattern": "^\\d$"}, "٣", "invalid"),
+        ({"$ref": "#"}, 1, "valid"),
+        ({"format": "date"}, "never", "valid"),
+        (True, 1, "valid"),
+        (False, 1, "invalid"),
+    ],
+)
+def test_traps(schema: object, payload: object, verdict: str) -> None:
+    assert Judge(schema).judge(payload) == (verdict, None)
+
+
+def test_formats_are_asserted_only_when_asked() -> None:
+    assert not Judge({"format": "date"}, assert_formats=True).is_valid("never")
+    assert told({"format": "date"}, "never") == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_content_keywords_are_notes_in_every_dialect(dialect: str) -> None:
+    assert Judge({"contentEncoding": "base64", "contentMediaType": "application/json"}, dialect=dialect).is_valid("!")
+
+
+def test_dialects_differ() -> None:
+    schema = {"minimum": 3, "exclusiveMinimum": True}
+    assert Judge(schema, dialect="draft-04").judge(3) == ("invalid", None)
+    assert Judge(schema, dialect="2020-12").judge(3) == ("unverifiable", "schema_invalid")
+    tuples = {"items": [{"type": "string"}]}
+    assert Judge(tuples, dialect="draft-07").judge([1]) == ("invalid", None)
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        (None, "schema_invalid"),
+        ([], "schema_invalid"),
+        ("{}", "schema_invalid"),
+        ({"type": "strin"}, "schema_invalid"),
+        ({"pattern": "("}, "schema_invalid"),
+        ({"pattern": "^((a{1000}){1000}){5}$"}, "engine_failed"),
+        ({"$ref": "#/$defs/gone"}, "schema_unresolvable"),
+        ({"anyOf": [True, {"$ref": "#/$defs/gone"}]}, "schema_unresolvable"),
+        ({"$ref": "other.json"}, "schema_unresolvable"),
+    ],
+)
+def test_schemas_that_cannot_judge(schema: object, problem: str) -> None:
+    judge = Judge(schema)
+    assert judge.problem == problem
+    assert judge.problem_detail
+    assert judge.judge({}) == ("unverifiable", problem)
+    assert not judge.is_valid({})
+    assert judge.violations({}) == []
+
+
+def test_nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    target = tmp_path / "schema.json"
+    target.write_text('{"type": "string"}')
+    for reference in ("http://127.0.0.1:9/x.json", "https://example.test/x", target.as_uri(), str(target)):
+        assert Judge({"$ref": reference}).problem == "schema_unresolvable"
+        assert Judge({"$schema": reference, "type": "string"}).judge(1) == ("invalid", None)
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload"),
+    [
+        ({"pattern": EXPLOSIVE}, BAIT),
+        ({"not": {"pattern": EXPLOSIVE}}, BAIT),
+        ({"anyOf": [{"pattern": EXPLOSIVE}, {"type": "integer"}]}, BAIT),
+        ({"oneOf": [{"pattern": EXPLOSIVE}, {"type": "string"}]}, BAIT),
+        ({"if": {"pattern": EXPLOSIVE}, "else": False}, BAIT),
+        ({"if": {"pattern": EXPLOSIVE}, "then": False}, BAIT),
+        ({"propertyNames": {"pattern": EXPLOSIVE}}, {BAIT: 1}),
+        ({"patternProperties": {EXPLOSIVE: {"type": "string"}}}, {BAIT: 1}),
+        ({"patternProperties": {EXPLOSIVE: True}, "additionalProperties": False}, {BAIT: 1}),
+        ({"contains": {"pattern": EXPLOSIVE}}, [BAIT]),
+        ({"items": {"pattern": EXPLOSIVE}}, [BAIT, BAIT]),
+    ],
+)
+def test_a_pattern_given_up_is_undecided(schema: object, payload: object) -> None:
+    judge = Judge(schema)
+    # The engine itself says no: its limit fails closed, and this is how it shows.
+    assert not judge.is_valid(payload)
+    assert judge.judge(payload) == ("unverifiable", "pattern_undecided")
+    assert judge.violations(payload) == []
+
+
+def test_a_certain_failure_outweighs_an_undecided_pattern() -> None:
+    judge = Judge({"pattern": EXPLOSIVE, "maxLength": 3})
+    assert judge.judge(BAIT) == ("invalid", None)
+    assert [v.keyword for v in judge.violations(BAIT)] == ["maxLength"]
+
+
+def test_a_payload_cannot_talk_itself_out_of_a_failure() -> None:
+    text = "Error executing regex: Max limit for backtracking count exceeded"
+    assert Judge({"pattern": "^x$"}).judge(text) == ("invalid", None)
+    assert Judge({"additionalProperties": False, "patternProperties": {"^x": True}}).judge({text: 1}) == (
+        "invalid",
+        None,
+    )
+
+
+def fan_out(levels: int, keyword: str = "allOf") -> dict[str, object]:
+    both = {n: {keyword: [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(levels)}
+    return {
+        "$ref": "#/$defs/d0",
+        "$defs": {f"d{n}": each for n, each in both.items()} | {f"d{levels}": {"type": "string"}},
+    }
+
+
+def below(levels: int, leaf: object) -> object:
+    for _ in range(levels):
+        leaf = {"a": leaf}
+    return leaf
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+def test_fan_out_is_judged_as_far_as_it_goes(keyword: str) -> None:
+    assert Judge(fan_out(8, "allOf")).judge(1) == ("invalid", None)
+    mild = Judge(fan_out(20, "anyOf"))
+    assert mild.judge(1) == ("invalid", None)
+    assert [v.level for v in mild.violations(1)] == [0]
+    assert Judge(fan_out(400, keyword)).judge(1) == ("unverifiable", "engine_failed")
+
+
+def test_fan_out_over_members_is_refused_too() -> None:
+    def step(n: int) -> dict[str, object]:
+        twice = [{"title": t, "properties": {"a": {"$ref": f"#/$defs/d{n + 1}"}}} for t in "xy"]
+        return {"allOf": twice}
+
+    definitions = {f"d{n}": step(n) for n in range(60)} | {"d60": {"type": "integer"}}
+    schema = {"$ref": "#/$defs/d0", "$defs": definitions}
+    assert Judge(schema).judge(below(60, 1)) == ("unverifiable", "engine_failed")
+
+
+def test_fan_out_cannot_hide_behind_identifiers() -> None:
+    hidden = fan_out(200)
+    schema = {"allOf": [{"$id": "https://example.test/inner", **hidden}]}
+    assert Judge(schema).problem == "engine_failed"
+
+
+def test_recursive_schemas_are_judged_and_told_in_bounds() -> None:
+    branches = [
+        {"type": "object", "required": ["a"], "maxProperties": n, "properties": {"a": {"$ref": "#/$defs/d"}}}
+        for n in (1, 2)
+    ]
+    judge = Judge({"$ref": "#/$defs/d", "$defs": {"d": {"anyOf": [*branches, {"type": "integer"}]}}})
+    assert judge.judge(below(200, 1)) == ("valid", None)
+    assert judge.judge(below(200, "x")) == ("invalid", None)
+    assert len(judge.violations(below(200, "x"))) == 1
+    assert judge.violations(below(2, "x"))[-1].instance_pointer == "/a/a"
+
+
+def test_depth_is_refused_under_recursion_only() -> None:
+    tree = Judge({"properties": {"a": {"$ref": "#"}}})
+    assert tree.judge(below(500, 1)) == ("valid", None)
+    assert tree.judge(below(100_000, 1)) == ("unverifiable", "payload_too_deep")
+
+
+def test_deep_and_large_schemas_are_refused() -> None:
+    schema: object = True
+    for _ in range(100_000):
+        schema = {"items": schema}
+    assert Judge(schema).problem == "engine_failed"
+    assert Judge({"description": "x" * (5 * 1024 * 1024)}).problem == "engine_failed"
+    assert Judge({"anyOf": [{"$ref": "#"}] * 30_000}).problem == "engine_failed"
+
+
+def test_a_payload_the_engine_cannot_read_is_unverifiable() -> None:
+    assert Judge({"type": "object"}).judge("\ud800") == ("unverifiable", "engine_failed")
+
+
+def test_an_additional_member_is_named() -> None:
+    violations = Judge(ORDER).violations({"order_id": "ORD-0001", "refund": True, "a/b": 2})
+    assert violations == [
+        Violation(
+            instance_pointer="",
+            schema_pointer="/additionalProperties",
+            keyword="additionalProperties",
+            expected="false",
+            actual='{"a/b":2,"refund":true}',
+            members=("a/b", "refund"),
+        )
+    ]
+
+
+def test_an_absent_member_is_named() -> None:
+    (violation,) = Judge(ORDER).violations({})
+    assert violation[:5] == ("", "/required", "required", '"order_id"', "")
+    assert violation.members == ("order_id",)
+    (dependent,) = Judge({"dependentRequired": {"a": ["b"]}}).violations({"a": 1})
+    assert (dependent.keyword, dependent.members) == ("dependentRequired", ("b",))
+
+
+def test_expected_and_actual_are_what_the_documents_say() -> None:
+    (violation,) = Judge({"properties": {"n": {"maximum": 10**30}}}).violations({"n": 10**31})
+    assert violation[:5] == ("/n", "/properties/n/maximum", "maximum", str(10**30), str(10**31))
+    (violation,) = Judge({"enum": ["é", 2]}).violations("ü")
+    assert (violation.expected, violation.actual) == ('["é",2]', '"ü"')
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload", "keyword", "members"),
+    [
+        ({"propertyNames": {"maxLength": 1}}, {"abc": 1}, "propertyNames", ("abc",)),
+        ({"oneOf": [{"type": "integer"}, {"minimum": 0}, {"type": "null"}]}, 3, "oneOf", ("0", "1")),
+        ({"prefixItems": [{}], "items": False}, [1, 2], "items", ()),
+        ({"properties": {"items": False}}, {"items": 1}, "false", ()),
+        ({"properties": {"gone": False}}, {"gone": 1}, "false", ()),
+        ({"if": True, "then": False}, 1, "then", ()),
+        ({"unevaluatedProperties": False}, {"b": 1, "a": 1}, "unevaluatedProperties", ("a", "b")),
+        ({"not": {"type": "string"}}, "x", "not", ()),
+        (False, "x", "false", ()),
+    ],
+)
+def test_keywords_that_need_telling(schema: object, payload: object, keyword: str, members: tuple[str, ...]) -> None:
+    (violation,) = Judge(schema).violations(payload)
+    assert (violation.keyword, violation.members) == (keyword, members)
+
+
+@pytest.mark.parametrize(
+    ("branches", "payload", "best"),
+    [
+        ([{"type": "integer"}, {"type": "object", "required": ["x", "y"]}], {"x": 1}, 1),
+        ([{"type": "object", "required": ["x", "y", "z"]}, {"type": "string"}], {}, 0),
+        (
+            [
+                {"properties": {"kind": {"const": "a"}, "n": {"type": "integer"}}},
+                {"properties": {"kind": {"const": "b"}, "n": {"type": "integer"}, "m": {"type": "integer"}}},
+            ],
+            {"kind": "b", "n": "1", "m": "2"},
+            1,
+        ),
+        ([{"required": ["a", "b"]}, {"required": ["a"]}], {}, 1),
+        ([{"minimum": 5}, {"minimum": 9}], 1, 0),
+    ],
+)
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_the_nearest_branch_is_told(keyword: str, branches: list[object], payload: object, best: int) -> None:
+    first, *rest = Judge({keyword: branches}).violations(payload)
+    assert (first.keyword, first.branch, first.level) == (keyword, best, 0)
+    assert rest
+    assert all(v.level == 1 and v.schema_pointer.startswith(f"/{keyword}/{best}/") for v in rest)
+
+
+def test_places_behind_references_are_places_in_the_document() -> None:
+    schema = {"properties": {"q": {"$ref": "#/$defs/s"}}, "$defs": {"s": {"type": "string"}}}
+    assert told(schema, {"q": 1}) == [("/q", "type", "/$defs/s/type")]
+
+
+def test_violations_are_ordered_whatever_the_order_of_the_schema() -> None:
+    names = ["b", "a", "c"]
+    forward = {"properties": {name: {"type": "string"} for name in names}}
+    backward = {"properties": {name: {"type": "string"} for name in reversed(names)}}
+    payload = dict.fromkeys(names, 1)
+    assert told(forward, payload) == told(backward, payload)
+    assert [v[0] for v in told({"items": {"type": "string"}}, [1] * 12)] == [f"/{n}" for n in range(12)]
+
+
+def test_violations_are_limited() -> None:
+    assert len(told({"items": {"type": "string"}}, [1] * 1_000)) == 50
+    assert len(told({"items": {"type": "string"}}, [1] * 1_000, limit=3)) == 3
+    assert len(told({"items": {"type": "string"}}, [1] * 300_000)) == 1
+
+
+def test_long_values_are_cut() -> None:
+    (violation,) = Judge({"type": "integer"}).violations("x" * 10_000_000)
+    assert len(violation.actual) < 5_000
+    (violation,) = Judge({"type": "integer"}).violations([["word"] * 10] * 100_000)
+    assert len(violation.actual) < 5_000
+    assert violation.actual.endswith("…")
+
+
+def test_schema_errors_point_into_the_schema() -> None:
+    schema = {"properties": {"a": {"type": "strin", "minimum": "x"}, "b": {"pattern": "("}}, "required": "a"}
+    for dialect in DIALECTS:
+        places = {(v.instance_pointer, v.actual) for v in schema_errors(schema, dialect)}
+        assert places == {
+            ("/properties/a/minimum", '"x"'),
+            ("/properties/a/type", '"strin"'),
+            ("/properties/b/pattern", '"("'),
+            ("/required", '"a"'),
+        }
+    assert schema_errors({"type": "object"}) == []
+    assert [v.keyword for v in schema_errors([])] == ["type"]
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0, "", "a", "ab", "abc"])
+NAMES = st.sampled_from(["a", "b", "c"])
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=6
+)
+TYPES = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+LEAVES = st.one_of(
+    st.booleans(),
+    st.fixed_dictionaries({"type": TYPES | st.lists(TYPES, min_size=1, max_size=2, unique=True)}),
+    st.fixed_dictionaries({"enum": st.lists(VALUES, min_size=1, max_size=3)}),
+    st.fixed_dictionaries({"const": VALUES}),
+    st.fixed_dictionaries({"minimum": st.integers(-2, 2), "exclusiveMaximum": st.integers(-2, 3)}),
+    st.fixed_dictionaries({"minLength": st.integers(0, 2), "pattern": st.sampled_from(["^a", "b$", "^[ab]{2}$"])}),
+    st.fixed_dictionaries({"required": st.lists(NAMES, max_size=2, unique=True), "maxProperties": st.integers(0, 2)}),
+    st.fixed_dictionaries({"uniqueItems": st.booleans(), "minItems": st.integers(0, 2)}),
+    st.fixed_dictionaries({"multipleOf": st.sampled_from([1, 2, 0.5])}),
+)
+
+
+def combined(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    branches = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(
+        st.fixed_dictionaries({"properties": st.dictionaries(NAMES, inner, max_size=3), "additionalProperties": inner}),
+        st.fixed_dictionaries({"patternProperties": st.dictionaries(st.just("^[ab]"), inner), "propertyNames": inner}),
+        st.fixed_dictionaries({"items": inner, "prefixItems": branches}),
+        st.fixed_dictionaries({"contains": inner, "minContains": st.integers(0, 2)}),
+        st.sampled_from(["allOf", "anyOf", "oneOf"]).flatmap(lambda word: st.fixed_dictionaries({word: branches})),
+        st.fixed_dictionaries({"not": inner}),
+        st.fixed_dictionaries({"if": inner, "then": inner, "else": inner}),
+        st.fixed_dictionaries({"unevaluatedProperties": inner, "allOf": branches}),
+        st.fixed_dictionaries({"dependentSchemas": st.dictionaries(NAMES, inner, max_size=2)}),
+        st.fixed_dictionaries({"$defs": st.fixed_dictionaries({"d": inner}), "items": st.just({"$ref": "#/$defs/d"})}),
+    )
+
+
+SCHEMAS = st.recursive(LEAVES, combined, max_leaves=6)
+
+
+@given(SCHEMAS, VALUES)
+def test_verdicts_agree_with_the_reference_implementation(schema: object, payload: object) -> None:
+    import jsonschema
+
+    # References stand at a fixed place, so that schema has to be the whole document.
+    assume('"$ref"' not in str(schema).replace("'", '"') or (isinstance(schema, dict) and "$defs" in schema))
+    judge = Judge(schema)
+    if judge.problem == "schema_unresolvable":
+        return
+    assert judge.problem is None
+    with warnings.catch_warnings(action="ignore"):
+        expected = jsonschema.Draft202012Validator(schema).is_valid(payload)
+    assert judge.judge(payload) == (("valid" if expected else "invalid"), None)
+    assert bool(judge.violations(payload)) is not expected
+
+
+@pytest.mark.long
+@given(SCHEMAS, VALUES)
+def test_verdicts_agree_on_many(schema: object, payload: object) -> None:
+    test_verdicts_agree_with_the_reference_implementation.hypothesis.inner_test(schema, payload)  # type: ignore[attr-defined]
+
+
+def test_the_slow_validator_is_not_loaded() -> None:
+    modules = "schemas, dialects, references, branching, violations, engine"
+    code = (
+        f"import sys\nfrom analyzer.contracts import {modules}\n"
+        "engine.Judge({'type': 'string'}).violations(1)\n"
+        "print([name for name in ('jsonschema', 'polars', 'textual') if name in sys.modules])"
+    )
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
