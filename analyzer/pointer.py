@@ -104,7 +104,7 @@ def resolve(value: object, pointer: str) -> object:
         elif isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
             value = value[int(step)]
         else:
-            held = {dict: "an object", list: "an array"}.get(type(value), "a scalar")
+            held = "an object" if isinstance(value, dict) else "an array" if isinstance(value, list) else "a scalar"
             raise LookupError(f"no {step!a:.200} in {held} at {join('', *steps[:depth])!a:.200}")
     return value
 
