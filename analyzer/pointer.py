@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _BAD_TILDE = re.compile(r"~(?![01])")
@@ -147,6 +147,35 @@ def locate(raw: bytes, pointer: str) -> tuple[int, int]:
     if found is None:
         raise LookupError(f"nothing at {pointer!a:.200} in the record")
     return found
+
+
+def elements(raw: bytes, at: int = 0) -> Iterator[tuple[str | int, int, int]]:
+    """Give the members or items of the container at byte `at`: name or index, start and end of the value.
+
+    In the order of the bytes, duplicate members included; a scalar has none. One step looks no further than its element.
+    Raises LookupError where the bytes stop being JSON.
+    """
+    at = _blank(raw, at)
+    closing = _CLOSING.get(raw[at : at + 1])
+    if closing is None:
+        return
+    at, index = _blank(raw, at + 1), 0
+    while raw[at : at + 1] != closing:
+        if index:
+            if raw[at : at + 1] != b",":
+                raise LookupError(f"the record is not JSON at byte {at}")
+            at = _blank(raw, at + 1)
+        key: str | int = index
+        if closing == b"}":
+            end = _string(raw, at)
+            key = _text(raw[at:end])
+            at = _blank(raw, end)
+            if raw[at : at + 1] != b":":
+                raise LookupError(f"the record is not JSON at byte {at}")
+            at = _blank(raw, at + 1)
+        end = _skip(raw, at)
+        yield key, at, end
+        at, index = _blank(raw, end), index + 1
 
 
 def _element(
