@@ -131,12 +131,12 @@ def _decoded(part: str) -> str:
 
 
 def _jwt(value: str) -> Confidence | None:
-    header, payload, _ = value.split(".", 2)
+    header = value.partition(".")[0]
     try:
         head = json.loads(_decoded(header))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(head, dict) or "alg" not in head or _PLACEHOLDER.search(_decoded(payload)[:400]):
+    if not isinstance(head, dict) or "alg" not in head:
         return None
     return "likely"
 
@@ -243,11 +243,11 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "authorization-header",
         ("uthorization",),
-        _SEPARATOR + "(?:[Bb]asic|[Bb]earer|[Tt]oken) (?P<s>[A-Za-z0-9._~+/-]{8,}={0,2})",
+        _SEPARATOR + "(?:[Bb]asic|[Bb]earer|[Tt]oken) (?P<s>[A-Za-z0-9._~+/-]{7,}[A-Za-z0-9_-]={0,2})",
         _authorization,
         samples=("QWxhZGRpbjpvcGVu",),
     ),
-    Kind("bearer-token", ("earer ",), "(?P<s>[A-Za-z0-9._~+/-]{20,}={0,2})", _likely, "[Bb]$"),
+    Kind("bearer-token", ("earer ",), "(?P<s>[A-Za-z0-9._~+/-]{19,}[A-Za-z0-9_-]={0,2})", _likely, "[Bb]$"),
 )
 
 # More literals than the one alternation bears, and two letters that are too short to open it.
@@ -278,7 +278,7 @@ def _for_polars(kind: Kind) -> str:
 
 #: The kinds with a literal prefix, as one alternation: a text without a match holds none of them.
 PREFIXED: str = "|".join(map(_for_polars, KINDS))
-#: The others, to be run one by one: assigned passwords and keys (which open with one of `GATES`), and a few more prefixes.
+#: The others, to be run one by one: assigned passwords and keys (each opens with one of `GATES`), more prefixes.
 LOOSE: tuple[str, ...] = (f"(?:{_NAMES})" + _VALUE.replace("?P<s>", "?:"), "|".join(map(_for_polars, _MORE)))
 
 _RULES = tuple(
@@ -355,8 +355,15 @@ def _assigned(text: str, name: str) -> Iterator[Secret]:
         if match is None:
             continue
         after = match.end()
-        value, bare = match["s"], name.lower() == "token"
-        if text[after : after + 1] in {"(", "[", "<"} or value[0] in "$%*/.@~" or _WRITTEN.search(value):
+        value, bare = match["s"].rstrip(".:?!"), name.lower() == "token"
+        if "://" in text[max(0, at - 32) : at]:  # in an address the host comes next
+            value = value.partition("@")[0]
+        if (
+            len(value) < 8
+            or text[after : after + 1] in {"(", "[", "<"}
+            or value[0] in "$%*/.@~"
+            or _WRITTEN.search(value)
+        ):
             continue
         if _PLACEHOLDER.search(value) or not _random(value) or value.lower().startswith(name.lower()):
             continue
@@ -364,7 +371,7 @@ def _assigned(text: str, name: str) -> Iterator[Secret]:
             continue
         if _HEX.fullmatch(value) and (bare or name.lower().startswith("pass")):
             continue  # a digest
-        yield Secret("assigned-secret", *match.span("s"), "hint")
+        yield Secret("assigned-secret", match.start("s"), match.start("s") + len(value), "hint")
 
 
 def mask(text: str, key: bytes | None = None) -> str:

@@ -80,7 +80,7 @@ def homoglyph_note(name: str) -> str | None:
     for char in name:
         if char.isalpha() and not _BLANK.match(char):
             scripts.setdefault(_script(char), []).append(char)
-    if len(scripts) > 1:
+    if scripts.keys() - {"Latin", "East Asian"} and len(scripts) > 1:
         others = [f"{script} {_named(chars)}" for script, chars in sorted(scripts.items()) if script != "Latin"]
         notes.append("mixes " + ("Latin with " if "Latin" in scripts else "") + " and ".join(others))
     plain = unicodedata.normalize("NFKC", "".join(char for char in name if char not in hidden)).translate(_LOOKALIKES)
