@@ -1,0 +1,1 @@
+"""Arguments: the gate before execution."""

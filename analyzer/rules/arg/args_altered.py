@@ -1,0 +1,107 @@
+"""The arguments of one call differ between two places that show it.
+
+What it says: the item, the required action, the stream or the executor's log show the same call with other values;
+the message names the member and both values. Order of members, `1` for `1.0`, and null for an absent member are no
+difference.
+Why it matters: what was judged or approved is then not what ran.
+Bad:
+    tool pay {"type":"object","properties":{"to":{"type":"string"},"cents":{"type":"integer"}}}
+    item c1 pay {"to":"a-7","cents":100}
+    action c1 pay {"to":"a-7","cents":10000}
+    result c1 ok moved
+Good:
+    tool pay {"type":"object","properties":{"to":{"type":"string"},"cents":{"type":"number"}}}
+    item c1 pay {"to":"a-7","cents":100}
+    action c1 pay {"cents":100.0,"to":"a-7"}
+    result c1 ok moved
+Blind spots: a recording that shows a call once cannot differ. Approvals are compared by approval-mismatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from analyzer.pointer import join
+from analyzer.rules.hits import hits, place
+from analyzer.rules.payloads import NO_JSON, layers, short
+from analyzer.trace import Trace
+
+_STAGES = {
+    "item": "item",
+    "done": "finished item",
+    "action": "required action",
+    "stream": "stream",
+    "executor": "executor",
+}
+_ABSENT = object()
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Calls whose sightings hold values that differ."""
+    several = trace.calls.lazy().filter(pl.col("copies") > 1, pl.col("kind") != "custom").select("call", "call_id")
+    shown = (
+        trace.call_sightings.lazy()
+        .filter(pl.col("stage") != "approval", pl.col("text").str.strip_chars() != "")
+        .join(several, on="call", suffix="_")
+        .sort("call", "seq", "event", "pointer")
+        .unique(["call", "text"], keep="first", maintain_order=True)
+        .select("call", "call_id", "stage", "status", "event", "pointer", "text")
+        .collect()
+    )
+    by_call: dict[int, list[dict[str, Any]]] = {}
+    for row in shown.iter_rows(named=True):
+        by_call.setdefault(row["call"], []).append(row)
+    return hits(hit for rows in by_call.values() if (hit := _altered(rows)) is not None)
+
+
+def _altered(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The first sighting that differs from the first one, told by its first differing members."""
+    values = [(row, layers(row["text"])) for row in rows]
+    # What a stream has shown so far is no copy.
+    whole = [(row, value) for row, (count, value) in values if count or row["status"] not in ("in_progress", None)]
+    first, kept = whole[0] if whole else (None, None)
+    if first is None:
+        return None
+    for row, value in whole[1:]:
+        found = list(_differences(kept, value, ""))
+        if found:
+            names = [_STAGES.get(each["stage"], each["stage"]) for each in (first, row)]
+            said = "; ".join(
+                f"{where or 'the whole'} is {_said(old)} in the {names[0]} and {_said(new)} in the {names[1]}"
+                for where, old, new in found[:3]
+            )
+            return {
+                "call": row["call"],
+                "event": row["event"],
+                "pointer": row["pointer"],
+                "message": f"The same call is shown with other arguments: {said}.",
+                "hint": "Find what rewrites arguments between the model and the executor; run only what was judged.",
+                "keyword": "altered",
+                "instance_pointer": found[0][0],
+                "related": [place(first["event"], first["pointer"], "first shown", first["call_id"])],
+            }
+    return None
+
+
+def _differences(old: Any, new: Any, where: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in sorted(old.keys() | new.keys()):
+            left, right = old.get(name), new.get(name)
+            if left is None and right is None:
+                continue
+            if name in old and name in new:
+                yield from _differences(left, right, join(where, name))
+            elif left is not None or right is not None:
+                yield join(where, name), old.get(name, _ABSENT), new.get(name, _ABSENT)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (left, right) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(left, right, join(where, index))
+    elif isinstance(old, bool) is not isinstance(new, bool) or old != new:
+        yield where, old, new
+
+
+def _said(value: Any) -> str:
+    return "absent" if value is _ABSENT else "no JSON" if value is NO_JSON else short(value, 40)

@@ -1,0 +1,94 @@
+"""The arguments of a call are a text that is no JSON.
+
+What it says: the text cannot be decoded; the message says how it is broken: cut, two values in a row (parallel calls
+merged), Python literals, a code fence, text around JSON.
+Why it matters: nothing can be judged, and an executor that repairs such texts by itself runs a call nobody made.
+Bad:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    call c1 get_order text {"id":"ord_204418"
+    result c1 failed arguments unreadable
+Good:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    tool ping {"type":"object","properties":{}}
+    call c1 get_order {"id":"{not json"}
+    result c1 ok fine
+    call c2 ping text
+    result c2 ok pong
+    item c3 get_order text {"id":"ord_2
+Blind spots: an empty text counts only where the tool's schema refuses to go without arguments.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.rules.payloads import NO_JSON, decode, opens_json
+from analyzer.trace import Trace
+
+_PYTHON = re.compile(r"\{\s*'|[:,\[]\s*(?:True|False|None)\b|[:,\[]\s*(?:NaN|-?Infinity)\b|,\s*[}\]]")
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Calls whose arguments stood as text, are not under way any more, and cannot be decoded."""
+    refused = (
+        trace.verdicts.lazy().filter(pl.col("role") == "arguments", pl.col("verdict_is") == "invalid").select("call")
+    )
+    blank = pl.col("text").str.strip_chars() == ""
+    under_way = (
+        pl.col("status").is_in(["in_progress", "incomplete"])
+        & pl.col("action_seq").is_null()
+        & pl.col("result").is_null()
+    ).fill_null(value=False)
+    calls = (
+        trace.calls.lazy()
+        .filter(
+            pl.col("container").is_in(["text", "broken"]),
+            pl.col("kind") != "custom",
+            pl.col("text").is_not_null(),
+            ~under_way,
+        )
+        .join(refused.unique().with_columns(refused=True), on="call", how="left", maintain_order="left")
+        .filter(~blank | pl.col("refused").fill_null(value=False))
+        .select("call", "text")
+        .collect()
+    )
+    return hits(
+        {
+            "call": call,
+            "message": f"The arguments are no JSON: {_how(text)}.",
+            "hint": "Refuse the call and tell the model that its arguments could not be read; do not repair them.",
+            "keyword": "json",
+        }
+        for call, text in calls.iter_rows()
+        if decode(text) is NO_JSON
+    )
+
+
+def _how(text: str) -> str:
+    plain = text.strip()
+    if not plain:
+        return "the text is empty, and the tool does not go without arguments"
+    if plain.startswith("```"):
+        return "a code fence stands around them"
+    if _two_values(plain):
+        return "two JSON values stand in a row, as when parallel calls are merged"
+    if _PYTHON.search(plain):
+        return "they are written as a program's literals (quotes, True, None, NaN or a trailing comma), not as JSON"
+    if opens_json(plain) and not plain.endswith(("}", "]")):
+        return f"the text ends after {len(text)} characters with something still open"
+    if opens_json(plain):
+        return "a token inside does not belong there"
+    return "the text is not JSON at all" if "{" not in plain else "other text stands around the JSON"
+
+
+def _two_values(text: str) -> bool:
+    closing = "}" if text.startswith("{") else "]"
+    at = text.find(closing)
+    while 0 <= at < len(text) - 1:
+        if decode(text[: at + 1]) is not NO_JSON:
+            return text[at + 1 :].lstrip(" ,;\n").startswith(("{", "["))
+        at = text.find(closing, at + 1)
+    return False

@@ -1,0 +1,56 @@
+"""The arguments of a call break the schema that was in force when the model made it.
+
+What it says: the decoded arguments were judged by the schema advertised at the model call, or by the contract file
+where none was advertised, and failed. One finding per call; `failures` holds every failing keyword.
+Why it matters: the executor was never promised such arguments. What it does with them (refuse, guess, ignore a member,
+run) is chance, and what the model meant by an extra member is lost.
+Bad:
+    tool get_order {"properties":{"id":{"pattern":"^ord_[0-9]{6}$"}},"required":["id"],"additionalProperties":false}
+    call c1 get_order {"id":"ord_204418 and all open","refund":true}
+    result c1 failed no such order
+Good:
+    tool get_order {"properties":{"id":{"pattern":"^ord_[0-9]{6}$"},"page":{"type":"integer"}},"required":["id"]}
+    tool ping {"type":"object","properties":{}}
+    call c1 get_order {"id":"ord_204418","page":5.0}
+    result c1 ok {"total":12}
+    call c2 ping
+    result c2 ok pong
+Blind spots: `format` is judged only with `--assert-formats`. Between two snapshots that show different tables the
+schema in force may be either; a call that only one of them accepts has no verdict.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.failures import decided, failure_words
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Calls whose arguments were judged invalid."""
+    schema = (
+        pl.when(pl.col("side") == "advertised")
+        .then(pl.lit("the schema in force"))
+        .otherwise(pl.lit("the contract file"))
+    )
+    passes = pl.concat_str(pl.lit("Another version of the tool ("), "passes", pl.lit(") accepts these arguments: "))
+    return (
+        decided(trace, "arguments", "call")
+        .filter(pl.col("verdict_is") == "invalid")
+        .join(failure_words(trace), on="verdict", how="left", maintain_order="left")
+        .select(
+            "call",
+            "verdict",
+            message=pl.concat_str(
+                pl.lit("The arguments break "),
+                schema,
+                pl.lit(": "),
+                pl.col("words").fill_null("no reason is recorded"),
+                pl.lit("."),
+            ),
+            hint=passes.fill_null("")
+            + pl.lit("Validate before executing, and give the model the failing members back as the tool's error."),
+            confidence=pl.when(pl.col("window") == "bracketed").then(pl.lit("likely")),
+        )
+    )

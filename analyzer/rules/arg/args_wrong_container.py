@@ -1,0 +1,60 @@
+"""The arguments stand in another JSON type than this wire carries them in.
+
+What it says: an object where the wire wants a JSON string, a string where it wants an object, or a list where the
+tool's members should be. The Agents API tolerates one layer of text: that is info, and the arguments are judged.
+Why it matters: clients of a wire decode by its rules. What one of them lets pass, the next one throws away.
+Bad:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    call c1 get_order text {"id":"ord_204418"}
+    result c1 ok {}
+Good:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    call c1 get_order {"id":"ord_204418"}
+    result c1 ok {}
+Blind spots: nothing is said on wires that carry both. `null` is left to the schema.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.payloads import OBJECT_WIRES, STRING_WIRES
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Calls whose container is not the wire's."""
+    wire, container, text = pl.col("wire"), pl.col("container"), pl.col("text")
+    objects, strings = wire.is_in(OBJECT_WIRES), wire.is_in(STRING_WIRES)
+    as_text = objects & (container == "text") & text.str.contains(r"^\s*[{\[]")
+    as_value = strings & container.is_in(["object", "array", "number", "boolean"])
+    as_list = (objects & container.is_in(["array", "number", "boolean"])) | (
+        strings & (container == "text") & text.str.contains(r"^\s*\[")
+    )
+    tolerated = as_text & (wire == "openai-agents-api")
+    return (
+        trace.calls.lazy()
+        .filter(pl.col("kind").is_in(["function", "mcp"]), as_text | as_value | as_list)
+        .filter(~as_text | text.map_batches(_whole, return_dtype=pl.Boolean))
+        .select(
+            "call",
+            message=pl.when(as_text)
+            .then(pl.lit("The arguments are a JSON string where this wire carries an object."))
+            .when(as_value)
+            .then(
+                pl.concat_str(
+                    pl.lit("The arguments are a JSON "), container, pl.lit(" where this wire carries a string.")
+                )
+            )
+            .otherwise(pl.lit("The arguments are a list or a bare value where an object belongs.")),
+            hint=pl.lit("Send the arguments in the container that the wire names, and decode them exactly once."),
+            severity=pl.when(tolerated).then(pl.lit("info")),
+            keyword=pl.lit("container"),
+        )
+    )
+
+
+def _whole(texts: pl.Series) -> pl.Series:
+    from analyzer.rules.payloads import NO_JSON, decode
+
+    return pl.Series([decode(text) is not NO_JSON for text in texts], dtype=pl.Boolean)

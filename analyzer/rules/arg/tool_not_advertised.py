@@ -1,0 +1,126 @@
+"""A call names a tool that was not in the table in force.
+
+What it says: at the model call no table of the session offered this tool: it never was there, it came later, it had
+been removed, or it differs by case or by a letter. The nearest name that was offered is given.
+Why it matters: the model made the tool up, or holds one that is gone. Executors that look names up loosely run
+something; those that do not, fail in a way the model cannot read.
+Bad:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    call c1 get_orders {"id":"ord_204418"}
+    result c1 failed unknown tool
+Good:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    server docs
+    call c1 get_order {"id":"ord_204418"}
+    result c1 ok {}
+    call c2 functions.get_order {"id":"ord_204418"}
+    result c2 ok {}
+    mcp m1 docs search {} ok found
+Blind spots: nothing is said where no whole table is recorded, of servers that were never listed or listed in part, of
+hosted tools, of deferred tools that a search may have loaded, and of a tool that came or went between two snapshots.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import polars as pl
+
+from analyzer.contracts.nearest import did_you_mean
+from analyzer.rules.hits import hits, place
+from analyzer.trace import Trace
+
+_SEPARATOR = re.compile(r"__|[.:/]")
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Calls without an offer at their place, where the table is known."""
+    offers = trace.offers.lazy().select("session", "tool", "since", "after", "exact", "state", "event", "pointer")
+    calls = _judged(trace)
+    near = calls.join(offers, on=["session", "tool"])
+    known = (
+        near.filter(pl.col("since") <= pl.col("seq")).sort("call", "since").group_by("call", maintain_order=True).last()
+    )
+    # An offer first shown after the call may have held at it, unless a table between says otherwise.
+    maybe = near.filter(
+        (pl.col("since") > pl.col("seq")) & ~pl.col("exact") & (pl.col("state") == "offered"),
+        pl.col("after").is_null() | (pl.col("after") < pl.col("seq")),
+    )
+    unordered = near.filter(pl.col("order") == "files", pl.col("state") == "offered")
+    lawful = pl.concat([each.select("call") for each in (known.filter(pl.col("state") == "offered"), maybe, unordered)])
+    lost = (
+        calls.join(lawful, on="call", how="anti")
+        .join(known.select("call", "state", "since", "event", "pointer"), on="call", how="left")
+        .join(
+            near.filter(pl.col("since") > pl.col("seq")).select("call").unique().with_columns(later=True),
+            on="call",
+            how="left",
+        )
+        .sort("call")
+        .collect()
+    )
+    if lost.is_empty():
+        return hits(())
+    names: dict[str, set[str]] = {}
+    bare = pl.col("tool").str.split("::").list.last().str.split(":").list.last()
+    for session, name in trace.offers.filter(pl.col("state") == "offered").select("session", bare).unique().iter_rows():
+        names.setdefault(session, set()).add(name)
+    return hits(
+        {
+            "call": row["call"],
+            "message": f"The tool {row['name']} {_why(row['state'], later=bool(row['later']))}.",
+            "hint": _hint(row["name"], names.get(row["session"], set())),
+            "keyword": "withdrawn" if row["state"] else "later" if row["later"] else "unknown",
+            "related": [place(row["event"], row["pointer"], "withdrawn")] if row["state"] else None,
+        }
+        for row in lost.iter_rows(named=True)
+        if not _prefixed(row["name"] or "", names.get(row["session"], set()))
+    )
+
+
+def _judged(trace: Trace) -> pl.LazyFrame:
+    """Calls of tools that a whole table, shown by the time of the call, would have to list."""
+    shown = trace.showings.lazy().group_by("session", "scope").agg(pl.col("seq").min().alias("first"))
+    whole = shown.filter(pl.col("scope") == "all").select("session", "first")
+    listed = shown.filter(pl.col("scope").str.starts_with("server:")).select(
+        "session", "first", server=pl.col("scope").str.strip_prefix("server:")
+    )
+    cut = trace.faults.lazy().filter(pl.col("fault") == "more_pages").select("session").unique()
+    calls = (
+        trace.calls.lazy()
+        .filter(pl.col("name").is_not_null(), pl.col("kind").is_in(["function", "custom", "mcp"]))
+        .select("call", "session", "seq", "tool", "name", "kind", "server")
+    )
+    functions = calls.filter(pl.col("kind") != "mcp").join(whole, on="session")
+    remote = (
+        calls.filter(pl.col("kind") == "mcp").join(listed, on=["session", "server"]).join(cut, on="session", how="anti")
+    )
+    order = trace.sessions.lazy().select("session", "order")
+    return (
+        pl.concat([functions, remote.select(functions.collect_schema().names())])
+        .filter(pl.col("first") <= pl.col("seq"))
+        .join(order, on="session", how="left", maintain_order="left")
+    )
+
+
+def _why(state: str | None, *, later: bool) -> str:
+    if state is not None:
+        return "had been removed from the table when the model called it"
+    return "was not in the table yet when the model called it" if later else "is in no table of this session"
+
+
+def _hint(name: str, offered: Iterable[str]) -> str:
+    near = did_you_mean(name, offered)
+    if near is None or near == name:
+        return "Refuse the call, and tell the model which tools there are."
+    if near.casefold() == name.casefold():
+        return f"Only the case differs from {near}; names are compared letter by letter."
+    return f"The nearest name that was offered is {near}."
+
+
+def _prefixed(name: str, offered: set[str]) -> bool:
+    """Whether the names differ by a client's prefix only: `functions.`, `mcp__server__`, `server/`."""
+    return any(name[found.end() :] in offered for found in _SEPARATOR.finditer(name)) or any(
+        each[found.end() :] == name for each in offered for found in _SEPARATOR.finditer(each)
+    )

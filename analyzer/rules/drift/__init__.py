@@ -1,0 +1,1 @@
+"""Drift: two versions of one contract."""

@@ -1,0 +1,68 @@
+"""Failed keywords in words, for the messages of rules about payloads."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.trace import Trace
+
+_EXTRA = ("additionalProperties", "unevaluatedProperties", "propertyNames")
+_SHOWN = 3
+
+
+def _cut(column: str) -> pl.Expr:
+    text = pl.col(column)
+    return pl.when(text.str.len_chars() > 60).then(text.str.slice(0, 59) + "…").otherwise(text)
+
+
+def failed_members() -> pl.Expr:
+    """The JSON Pointer of the member meant: the absent or the extra one, else the failing place itself."""
+    step = pl.col("member").str.replace_all("~", "~0", literal=True).str.replace_all("/", "~1", literal=True)
+    named = pl.col("member").is_not_null() & pl.col("keyword").is_in(["required", "dependentRequired", *_EXTRA])
+    return pl.when(named).then(pl.concat_str("instance_pointer", pl.lit("/"), step)).otherwise("instance_pointer")
+
+
+def failure_words(trace: Trace) -> pl.LazyFrame:
+    """One row per verdict with violations: `verdict`, `words` (of the first few), `failed` (how many)."""
+    keyword, expected, actual = pl.col("keyword"), _cut("expected"), _cut("actual")
+    where = pl.col("where")
+    value = pl.concat_str(where, pl.lit(" is "), actual.fill_null("something else"))
+    said = (
+        pl.when(keyword.is_in(["required", "dependentRequired"]))
+        .then(pl.concat_str(where, pl.lit(" is missing")))
+        .when(keyword.is_in(_EXTRA))
+        .then(pl.concat_str(where, pl.lit(" is not in the schema")))
+        .when(keyword == "type")
+        .then(pl.concat_str(value, pl.lit(" where the schema wants "), expected.str.replace_all('"', "", literal=True)))
+        .when(keyword.is_in(["enum", "const"]))
+        .then(pl.concat_str(value, pl.lit(" and not one of "), expected))
+        .when(keyword == "pattern")
+        .then(pl.concat_str(value, pl.lit(" and does not match "), expected))
+        .when(keyword.is_in(["anyOf", "oneOf"]))
+        .then(pl.concat_str(value, pl.lit(" and fits no branch of "), keyword))
+        .otherwise(pl.concat_str(value, pl.lit(" and breaks "), keyword, pl.lit(" "), expected.fill_null("")))
+    )
+    at = failed_members()
+    return (
+        trace.violations.lazy()
+        .sort("verdict", "position")
+        .with_columns(where=pl.when(at == "").then(pl.lit("the whole payload")).otherwise(at))
+        .select("verdict", said=said.fill_null(where + " fails"))
+        .group_by("verdict", maintain_order=True)
+        .agg(pl.col("said").head(_SHOWN).str.join("; ").alias("words"), pl.len().cast(pl.Int64).alias("failed"))
+        .with_columns(
+            words=pl.when(pl.col("failed") > _SHOWN)
+            .then(pl.concat_str("words", pl.lit("; and "), pl.col("failed") - _SHOWN, pl.lit(" more")))
+            .otherwise("words")
+        )
+    )
+
+
+def decided(trace: Trace, role: str, by: str) -> pl.LazyFrame:
+    """The deciding verdict of every payload: the advertised schema's where there is one, else the executed side's."""
+    judged = trace.verdicts.lazy().filter(pl.col("role") == role, pl.col("verdict_is").is_in(["valid", "invalid"]))
+    return (
+        judged.filter(pl.col(by).is_not_null())
+        .sort(by, pl.col("side") != "advertised", "verdict")
+        .unique(by, keep="first", maintain_order=True)
+    )

@@ -1,0 +1,1 @@
+"""The final object and the ledger."""

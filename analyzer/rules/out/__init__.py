@@ -1,0 +1,1 @@
+"""Outputs: the way back."""

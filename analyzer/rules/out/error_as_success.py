@@ -1,0 +1,142 @@
+"""A failure is dressed as success, or the flag was lost between two ends.
+
+What it says: the result counts as successful, and its text is an error message, or an object that says so (`isError`,
+`success: false`, an error and nothing else, a status of 400 and above); or the host posted a failure and the server's
+item says completed.
+Why it matters: retries, alarms and approvals look at the flag. The model is told that all is well, and goes on.
+Bad:
+    tool get_order {"type":"object","properties":{}}
+    call c1 get_order
+    result c1 ok {"success":false,"error":"no such order"}
+Good:
+    tool get_order {"type":"object","properties":{}}
+    tool run_tests {"type":"object","properties":{}}
+    call c1 get_order
+    result c1 failed no such order
+    call c2 get_order
+    result c2 ok {"total":12,"error":null}
+    call c3 run_tests
+    result c3 ok Error: 2 of 40 failed
+Blind spots: wires without a flag (Responses, chat) can only tell a failure in words, so nothing is said of them. An
+output that its contract accepts is lawful whatever it says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analyzer.rules.failures import decided
+from analyzer.rules.hits import hits, place
+from analyzer.rules.payloads import FLAGGED_WIRES, layers, says_errors, short
+from analyzer.trace import Trace
+
+_OPENS = (
+    r"^\s*(?:Traceback \(most recent call last\)|(?:[A-Za-z_.]*(?:Error|Exception)|error|ERROR|[Ff]atal|FATAL)"
+    r"\s?(?:\[[^\]]*\]|\([^)]*\))?:"
+    r"|(?:MCP error|Request failed|Failed to|Unable to|Tool (?:call|execution) failed)\b)"
+)
+# A gate for objects: one of these members must be there.
+_NAMES = r'"(?:errors?|is_?[Ee]rror|success|ok|succeeded|status|status_?[Cc]ode|http_status|error_?[Cc]ode)"\s*:'
+_BESIDE = {
+    *("error", "errors", "error_code", "errorCode", "code", "type", "title", "message", "msg", "detail", "details"),
+    *("reason", "hint", "status", "statusCode", "status_code", "http_status", "success", "ok", "succeeded", "isError"),
+    *("is_error", "instance", "path", "retryable", "request_id", "requestId", "trace_id", "traceId", "timestamp"),
+    *("data", "result"),
+}
+_ERRORS = ("error", "errors", "error_message", "errorMessage", "error_code", "errorCode", "exception")
+_STATUS = ("status", "statusCode", "status_code", "http_status", "code")
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Successful results that tell of a failure, and results whose two ends disagree."""
+    return pl.concat([_dressed(trace), _lost(trace)])
+
+
+def _dressed(trace: Trace) -> pl.LazyFrame:
+    text = pl.col("text")
+    name = pl.col("tool").str.replace(".*:", "").fill_null("")
+    lawful = decided(trace, "output", "result").filter(pl.col("verdict_is") == "valid").select("result")
+    head = text.str.slice(0, 2000)
+    rows = (
+        trace.results.lazy()
+        .filter(
+            pl.col("wire").is_in(FLAGGED_WIRES),
+            pl.col("success").fill_null(value=True),
+            pl.col("error").is_null(),
+            text.str.contains(_OPENS) | (head.str.contains(r'^\s*"?\s*\{') & head.str.contains(_NAMES)),
+            ~says_errors(name, trace.settings.shell),
+        )
+        .join(lawful, on="result", how="anti", maintain_order="left")
+        .select("result", "text")
+        .collect()
+    )
+    found = []
+    for result, output in rows.iter_rows():
+        _, value = layers(output)
+        said = (
+            _failure(value)
+            if isinstance(value, dict)
+            else short(output.strip(), 60)
+            if isinstance(value, str)
+            else None
+        )
+        if said:
+            message = f"The result counts as a success, and its output says that it failed: {said}."
+            hint = "Report the failure where the wire has a place for it, with a readable reason."
+            found.append({"result": result, "message": message, "hint": hint, "keyword": "dressed"})
+    return hits(found)
+
+
+def _failure(value: dict[str, Any]) -> str | None:
+    """What in an object says that it stands for a failure, or None."""
+    error = next((name for name in _ERRORS if value.get(name) not in (None, False, "", [], {}, 0)), None)
+    alone = value.keys() <= _BESIDE and value.get("data") in (None, [], {}) and value.get("result") in (None, [], {})
+    for name in ("isError", "is_error"):
+        if value.get(name) is True:
+            return f"{name} is true"
+    for name in ("success", "ok", "succeeded"):
+        if value.get(name) is False and (error or alone):
+            return f"{name} is false" + (f", {error} is {short(value[error], 40)}" if error else "")
+    status = value.get("status")
+    if isinstance(status, str) and status.casefold() in ("error", "failed", "failure") and (error or alone):
+        return f"status is {short(status)}"
+    for name in _STATUS:
+        code = value.get(name)
+        if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600 and (error or alone):
+            return f"{name} is {code}"
+    return f"{error} is {short(value[error], 40)}" if error and alone else None
+
+
+def _lost(trace: Trace) -> pl.LazyFrame:
+    seen = (
+        trace.result_sightings.lazy()
+        .filter(pl.col("result").is_not_null(), pl.col("success").is_not_null(), pl.col("stage") != "history")
+        .sort("result", "seq", "event", "pointer")
+    )
+    success = pl.col("success")
+    both = (
+        seen.group_by("result", maintain_order=True)
+        .agg(
+            success.n_unique().alias("flags"),
+            pl.col("event").filter(success).first().alias("good"),
+            pl.col("pointer").filter(success).first(),
+            pl.col("event").filter(~success).first().alias("bad"),
+            pl.col("pointer").filter(~success).first().alias("bad_pointer"),
+        )
+        .filter(pl.col("flags") > 1)
+        .collect()
+    )
+    return hits(
+        {
+            "result": result,
+            "event": good,
+            "pointer": pointer,
+            "message": "One end says that the call failed, the other that it succeeded.",
+            "hint": "Carry the flag through: a failed result has to arrive as a failure.",
+            "keyword": "flag",
+            "related": [place(bad, bad_pointer, "failed")],
+        }
+        for result, _, good, pointer, bad, bad_pointer in both.iter_rows()
+    )

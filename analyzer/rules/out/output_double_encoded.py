@@ -1,0 +1,76 @@
+r"""The output was encoded as JSON twice.
+
+What it says: the output decodes to a string that decodes to an object or a list (the message counts the layers), or a
+whole MCP result stands as text inside a result.
+Why it matters: a reader that decodes once gets a string without members. The model sees escaped quotes, spends tokens
+on them, and copies the escapes into its next call.
+Bad:
+    tool get_order {"type":"object","properties":{}}
+    call c1 get_order
+    result c1 ok "{\"total\":12}"
+Good:
+    tool get_order {"type":"object","properties":{}}
+    call c1 get_order
+    result c1 ok {"total":12}
+    call c2 get_order
+    result c2 ok "all sold"
+    call c3 get_order
+    result c3 ok {"template":"[1]"}
+Blind spots: members that hold JSON text are output-stringly. An output whose contract wants
+just such a string is lawful.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analyzer.rules.failures import decided
+from analyzer.rules.hits import hits
+from analyzer.rules.payloads import decode, json_type, layers
+from analyzer.trace import Trace
+
+_RESULT_MEMBERS = {"content", "isError", "structuredContent", "_meta", "resultType"}
+_PARTS = {"text", "image", "audio", "resource", "resource_link"}
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results whose text holds a text that holds a container, or a whole MCP result."""
+    text = pl.col("text")
+    string = text.str.contains(r'^\s*"')
+    whole = (
+        text.str.contains(r"^\s*\{")
+        & text.str.contains('"content"', literal=True)
+        & text.str.contains('"type"', literal=True)
+    )
+    lawful = decided(trace, "output", "result").filter(pl.col("verdict_is") == "valid").select("result")
+    results = (
+        trace.results.lazy()
+        .filter(pl.col("container").is_in(["text", "parts"]), string | whole)
+        .join(lawful, on="result", how="anti", maintain_order="left")
+        .select("result", "text", "structured")
+        .collect()
+    )
+    found = []
+    for result, output, structured in results.iter_rows():
+        count, value = layers(output)
+        if count == 1 and isinstance(value, dict) and _is_result(value):
+            said = "The output is a whole MCP result (content parts and all) as one JSON text."
+        elif count > 1 and isinstance(value, dict | list) and not (structured and decode(structured) == decode(output)):
+            said = f"The output is {json_type(value)} inside {count} layers of JSON text, where one is right."
+        else:
+            continue
+        hint = "Serialise once: hand the value over, or its JSON text, but not the text's JSON."
+        found.append({"result": result, "message": said, "hint": hint, "keyword": "encoding"})
+    return hits(found)
+
+
+def _is_result(value: dict[str, Any]) -> bool:
+    parts = value.get("content")
+    return (
+        value.keys() <= _RESULT_MEMBERS
+        and isinstance(parts, list)
+        and bool(parts)
+        and all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts)
+    )

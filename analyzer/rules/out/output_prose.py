@@ -1,0 +1,83 @@
+"""The output is prose where an object or a list is promised.
+
+What it says: the output schema asks for an object or a list, and the output is no JSON at all (or JSON in a code fence,
+or a sentence quoted as a JSON string).
+Why it matters: there is no member to read, and a sentence can say anything: that more is needed, or what to do next.
+Bad:
+    tool get_order {"type":"object","properties":{}}
+    output get_order {"type":"object","properties":{"total":{"type":"integer"}}}
+    call c1 get_order
+    result c1 ok The order comes to twelve.
+Good:
+    tool get_order {"type":"object","properties":{}}
+    tool find_article {"type":"object","properties":{}}
+    output get_order {"type":"object","properties":{"total":{"type":"integer"}}}
+    call c1 get_order
+    result c1 ok {"total":12}
+    call c2 find_article
+    result c2 ok Returns are free of charge.
+Blind spots: a text that begins as JSON does and cannot be decoded counts as cut (output-truncated), not as prose.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.rules.payloads import layers, opens_json, short
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Invalid outputs that are texts, where the schema asks for a container."""
+    results = trace.results.lazy().filter(
+        pl.col("container").is_in(["text", "parts"]),
+        ~pl.col("text").str.contains(r"^\s*[{\[]\s*[{\[\"}\]0-9-]"),
+        ~pl.col("tool").str.replace(".*:", "").is_in(sorted(trace.settings.free_text)).fill_null(value=False),
+    )
+    wanted = pl.col("wanted").str.json_path_match("$.type")
+    rows = (
+        trace.verdicts.lazy()
+        .filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid")
+        .join(results.select("result", "text"), on="result")
+        .sort("result", pl.col("side") != "advertised", "verdict")
+        .unique("result", keep="first", maintain_order=True)
+        .join(
+            trace.schemas.lazy().select("schema_id", wanted="text"), on="schema_id", how="left", maintain_order="left"
+        )
+        .with_columns(wanted=pl.when(wanted.is_in(["object", "array"])).then(wanted).otherwise(_by_members()))
+        .filter(pl.col("wanted").is_not_null())
+        .select("result", "verdict", "text", "wanted")
+        .collect()
+    )
+    found = []
+    for result, verdict, text, kind in rows.iter_rows():
+        count, value = layers(text)
+        if (count and not isinstance(value, str)) or (not count and opens_json(text)):
+            continue
+        fenced = text.lstrip().startswith("```") and ("{" in text or "[" in text)
+        what = "JSON inside a code fence" if fenced else f"the text {short(value.strip(), 50)}"
+        found.append(
+            {
+                "result": result,
+                "verdict": verdict,
+                "message": f"The output is {what} where {'an object' if kind == 'object' else 'a list'} is promised.",
+                "hint": "Return the promised value as JSON, and put words into a member of it.",
+                "keyword": "prose",
+                "instance_pointer": "",
+            }
+        )
+    return hits(found)
+
+
+def _by_members() -> pl.Expr:
+    """What a schema without one plain type asks for, by its members."""
+    text = pl.col("wanted")
+    return (
+        pl.when(
+            text.str.contains('"properties":{', literal=True)
+            & ~text.str.contains(r'"type":(?:"string"|\[[^\]]*"string")[^{}]*\}$')
+        )
+        .then(pl.lit("object"))
+        .otherwise(None)
+    )

@@ -1,0 +1,49 @@
+"""The output of a successful call breaks the output schema.
+
+What it says: the decoded output was judged by the schema that was declared, pinned or given in a contract file, and
+failed. One finding per result; `failures` holds every failing keyword.
+Why it matters: programs and prompts downstream read the promised members. A missing one is read as empty, and the
+model fills the gap with a guess.
+Bad:
+    tool get_order {"type":"object","properties":{}}
+    output get_order {"type":"object","properties":{"total":{"type":"integer"}},"required":["total"]}
+    call c1 get_order
+    result c1 ok {"total":"twelve"}
+Good:
+    tool get_order {"type":"object","properties":{}}
+    output get_order {"type":"object","properties":{"total":{"type":"integer"}},"required":["total"]}
+    call c1 get_order
+    result c1 ok {"total":12}
+    call c2 get_order
+    result c2 failed no such order
+Blind spots: without an output schema nothing is judged. Failed results owe no output.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.failures import failure_words
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results judged invalid by any output schema, by the advertised one first."""
+    return (
+        trace.verdicts.lazy()
+        .filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid", pl.col("result").is_not_null())
+        .sort("result", pl.col("side") != "advertised", "verdict")
+        .unique("result", keep="first", maintain_order=True)
+        .join(failure_words(trace), on="verdict", how="left", maintain_order="left")
+        .select(
+            "result",
+            "verdict",
+            message=pl.concat_str(
+                pl.lit("The output breaks its schema: "),
+                pl.col("words").fill_null("nothing that it could judge was returned"),
+                pl.lit("."),
+            ),
+            hint=pl.lit("Validate before returning, or declare what the tool really returns."),
+            confidence=pl.when(pl.col("window") == "bracketed").then(pl.lit("likely")),
+        )
+    )

@@ -1,0 +1,84 @@
+"""What the rules know of payload texts: how a wire carries them, and what a text turns out to hold.
+
+Values come from msgspec: integers of any size stay exact, `NaN` and Python's literals are no JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import polars as pl
+
+#: Wires whose arguments are JSON values, and wires that carry them as one JSON string.
+OBJECT_WIRES = (
+    "openai-agents-api",
+    "anthropic-messages",
+    "claude-code-jsonl",
+    "managed-agents",
+    "mcp-jsonrpc",
+    "gemini",
+)
+STRING_WIRES = ("openai-responses", "openai-chat", "codex-rollout", "agents-sdk")
+#: Wires on which a result says whether it failed.
+FLAGGED_WIRES = ("openai-agents-api", "anthropic-messages", "claude-code-jsonl", "managed-agents", "mcp-jsonrpc")
+
+#: What `decode` returns for a text that is no JSON; None is JSON's null.
+NO_JSON = object()
+_MOST_LAYERS = 8
+
+#: Names of tools whose output speaks of errors on purpose: shells, tests, logs, search, files, debuggers.
+ERROR_SPEAKERS = (
+    r"(?i)(?:^|[^a-z0-9])(?:shell|bash|sh|zsh|powershell|exec(?:ute)?|terminal|console|commands?|cmd|stdin|repl|python|node"
+    r"|tests?|pytest|jest|lint(?:er)?|build|compile|ci|grep|rg|search|find|logs?|debug(?:ger)?|stderr|stdout|traces?"
+    r"|sentry|crash(?:es)?|exceptions?|errors?|incidents?|diagnostics?|read|view|cat|fetch|browse)(?:$|[^a-z0-9])"
+)
+
+
+def decode(text: str) -> Any:
+    """The JSON value that a text holds, or NO_JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return NO_JSON
+
+
+def layers(text: str) -> tuple[int, Any]:
+    """How often a text can be decoded, and what is then left: another value, or a string that is no JSON."""
+    count, value = 0, decode(text)
+    while value is not NO_JSON:
+        count += 1
+        if not isinstance(value, str) or count == _MOST_LAYERS:
+            return count, value
+        text, value = value, decode(value)
+    return count, text
+
+
+def json_type(value: Any) -> str:
+    """The JSON type of a decoded value, `integer` told apart from `number`."""
+    if isinstance(value, bool):
+        return "boolean"
+    names = ((str, "string"), (int, "integer"), (float, "number"), (dict, "object"), (list, "array"))
+    return next((name for kind, name in names if isinstance(value, kind)), "null")
+
+
+def short(value: Any, limit: int = 60) -> str:
+    """A value as one short piece of JSON text, for a message."""
+    text = value if isinstance(value, str) and value.startswith("{") else msgspec.json.encode(value).decode()
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def says_errors(name: pl.Expr, shell: frozenset[str]) -> pl.Expr:
+    """Whether a tool speaks of errors on purpose, by its name or because the settings say so."""
+    return (
+        name.is_in(sorted(shell)) | name.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2").str.contains(ERROR_SPEAKERS)
+    ).fill_null(value=False)
+
+
+_CUT = re.compile(r"""\s*(?:\{\s*(?:["}]|$)|\[\s*(?:["\[{\]]|-?[0-9]|true|false|null|$))""")
+
+
+def opens_json(text: str) -> bool:
+    """Whether a text begins as a JSON container does: one that cannot be decoded was probably cut."""
+    return _CUT.match(text) is not None

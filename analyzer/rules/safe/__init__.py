@@ -1,0 +1,1 @@
+"""Safety: what should never stand in a log."""

@@ -1,0 +1,79 @@
+r"""A stack trace was handed to the model.
+
+What it says: a result holds two or more frames of a stack trace (Python, Java, .NET, JavaScript, Go, Rust, Ruby, PHP).
+Why it matters: it tells paths, versions and queries to whoever reads the conversation, and the model nothing that it
+could do better.
+Bad:
+    tool locate {"type":"object","properties":{}}
+    call c1 locate
+    result c1 failed raw "TypeError: x\n  at find (/srv/geo.js:4:7)\n  at main (/srv/app.js:9:1)"
+Good:
+    tool locate {"type":"object","properties":{}}
+    tool run_tests {"type":"object","properties":{}}
+    call c1 locate
+    result c1 failed no place with this id
+    call c2 run_tests
+    result c2 ok raw "TypeError: x\n  at find (/srv/geo.js:4:7)\n  at main (/srv/app.js:9:1)"
+Blind spots: one frame alone may be a place that a message names. Tools that run, test or debug programs are left out
+by their names.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.payloads import says_errors
+from analyzer.trace import Trace
+
+# Frames stand at the start of a line, real or escaped once more.
+_LINE = r"(?:^|[\r\n]|\\n|\\r)(?:[ \t]|\\t)*"
+_JVM = r"[\w$]+\.(?:java|kt|scala|groovy):[0-9]+|Native Method|Unknown Source"
+_AT = (
+    rf"[\w.$<>/@ \[\]-]{{1,200}} ?\((?:{_JVM}|[^()\n]{{1,400}}:[0-9]+:[0-9]+|<anonymous>)\)",
+    r"[^ ()\n]{1,400}\.[mc]?[jt]sx?:[0-9]+:[0-9]+",
+    r"[\w.<>`+]{3,200}\([^()\n]{0,200}\) in [^\n]{1,400}:line [0-9]+",
+)
+_FRAMES = {
+    '", line ': _LINE + r'File \\?"[^"\n]{1,400}", line [0-9]+',
+    r"\", line ": _LINE + r'File \\"[^"\n]{1,400}\\", line [0-9]+',
+    "at ": f"{_LINE}at (?:{'|'.join(_AT)})",
+    ".go:": _LINE + r"[^\s:]{1,400}\.go:[0-9]+ \+0x[0-9a-f]+",
+    "::": _LINE + r"[0-9]{1,3}: (?:0x[0-9a-f]+ - )?[\w<>]+(?:::[\w<>{}#$]+)+",
+    ".rb:": r"(?:^|[\r\n]|\\n)\s*(?:from )?[^\s:]{1,400}\.rb:[0-9]+:in ",
+    ".php(": _LINE + r"#[0-9]+ [^\s()]{1,400}\.php\([0-9]+\)",
+}
+_GATES = (
+    r'", line [0-9]',
+    r"[.](?:java|kt|scala|groovy|jsx?|tsx?|mjs|cjs|go|rb):[0-9]",
+    ":line [0-9]",
+    "[.]php[(][0-9]",
+    "stack backtrace:",
+)
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results with two frames or more, of tools that do not speak of errors on purpose."""
+    name = pl.col("tool").str.replace(".*:", "").fill_null("")
+    results = trace.results.lazy().filter(pl.col("rank").fill_null(0) == 0)
+    texts = pl.concat([results.select("result", "tool", text=each) for each in ("text", "error", "structured")])
+    text = pl.col("text")
+    frames = pl.sum_horizontal(
+        pl.when(text.str.contains(gate, literal=True)).then(text.str.count_matches(frame)).otherwise(0)
+        for gate, frame in _FRAMES.items()
+    )
+    return (
+        texts.filter(text.str.contains("|".join(_GATES)))
+        .filter(~says_errors(name, trace.settings.shell))
+        .with_columns(frames=frames)
+        .filter(pl.col("frames") > 1)
+        .sort("result", "frames", descending=[False, True])
+        .unique("result", keep="first", maintain_order=True)
+        .select(
+            "result",
+            message=pl.concat_str(
+                pl.lit("The result hands "), "frames", pl.lit(" frames of a stack trace to the model.")
+            ),
+            hint=pl.lit("Log the trace where the tool runs, and return one sentence that says what can be done."),
+            keyword=pl.lit("stack"),
+        )
+    )

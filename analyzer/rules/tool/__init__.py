@@ -1,0 +1,1 @@
+"""Tools: what was advertised."""
