@@ -61,7 +61,23 @@ class Rule:
         return import_module(self.module).check  # type: ignore[no-any-return]
 
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    Rule("ARG001", "args-schema-mismatch", "error"),
+    Rule("ARG002", "tool-not-advertised", "error"),
+    Rule("ARG003", "args-invalid-json", "error", scope="payload"),
+    Rule("ARG004", "args-double-encoded", "error", scope="payload"),
+    Rule("ARG005", "args-wrong-container", "error", scope="payload"),
+    Rule("ARG006", "args-field-stringified", "error"),
+    Rule("ARG007", "args-altered", "error"),
+    Rule("OUT001", "output-not-string", "error", scope="payload"),
+    Rule("OUT002", "output-double-encoded", "error"),
+    Rule("OUT004", "output-schema-mismatch", "error"),
+    Rule("OUT005", "output-prose", "error"),
+    Rule("OUT006", "error-as-success", "error"),
+    Rule("OUT007", "result-contradictory", "error", scope="payload"),
+    Rule("SAFE001", "output-secret", "error", scope="payload"),
+    Rule("SAFE002", "output-stack-trace", "warning", scope="payload"),
+)
 
 
 def find_rule(name: str) -> Rule | None:

@@ -1,0 +1,1 @@
+"""The rules: functions of frames, one module each, listed in `catalogue`."""
