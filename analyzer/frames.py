@@ -106,7 +106,7 @@ SESSION_STATES = pl.Schema(
         "text_format": pl.String,  # JSON text of the declared text format
         "instructions": pl.String,
         "parent": pl.String,  # session this one was forked or spawned from
-        "actions": pl.List(pl.String),  # call ids of the pending function calls; null when the wire has no such list
+        "pending": pl.Int64,  # how many required actions it lists; null when the wire has no such list
     }
 )
 

@@ -50,7 +50,7 @@ def _read_source(
     if reader.recognised or source.named:
         for block in blocks(stream, kind, count):
             reader.take(block)
-            if len(rows.events) >= recording.BLOCK:
+            if rows.count + len(rows.events) >= recording.BLOCK:
                 recording.add(rows.take())
     reader.close()
     stream.close()
@@ -147,7 +147,7 @@ class _Reader:
         self._rows.faults.append((event, None, *Fault(fault, "", detail, at)))
 
     def _event(self, event: int, offset: int, length: int, line: int, pointer: str, native: str, kind: str) -> None:
-        place = (event, None, self._source.number, offset, length, line, pointer)
+        place = (event, None, offset, length, line, pointer)
         self._rows.events.append((*place, None, None, None, native, kind, None, None))
 
     def close(self) -> None:

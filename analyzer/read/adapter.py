@@ -19,6 +19,8 @@ class Adapter(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
     """What people call the format."""
+    known_by: ClassVar[str]
+    """What in the records tells the format, in words."""
     loses: ClassVar[tuple[str, ...]]
     """What the format cannot prove, one sentence each."""
 

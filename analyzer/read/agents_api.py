@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from analyzer.frames import PART_BITS, PART_LIMIT
 from analyzer.read.records import Block
@@ -50,6 +51,7 @@ KINDS: dict[str, str] = {
     **{f"agent.session.input.{word}": "input" for word in _INPUTS},
     "error": "error",
 }
+DELTAS = frozenset(native for native, kind in KINDS.items() if kind == "delta")
 _WEBHOOKS = frozenset(
     {
         *(f"agent.session.{word}" for word in ("action_required", *_SESSION_EVENTS)),
@@ -221,7 +223,7 @@ _string = msgspec.json.Decoder(str).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where an event's record lies, and what stands around it."""
 
     offset: int
@@ -239,6 +241,10 @@ class AgentsApi:
 
     name: ClassVar[str] = "openai-agents-api"
     title: ClassVar[str] = "OpenAI Agents API sessions: events, inputs, requests, exchanges, pages"
+    known_by: ClassVar[str] = (
+        "types that begin with `agent.session.`, `agent.output.` or `agent.environment.`, bare or as the `event` of an "
+        "envelope; pages of items that name a turn; bodies and resources of a session; exchanges under /agents/sessions"
+    )
     loses: ClassVar[tuple[str, ...]] = (
         "The schemas of MCP and hosted tools are nowhere on this wire: their arguments are not judged.",
         "No event says that a tool table changed: the change lies between two snapshots (bracketed).",
@@ -269,6 +275,114 @@ class AgentsApi:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
+        records: list[Record] | None = None
+        if block.utf8:
+            decode = self._decode
+            try:
+                records = [_record(raw) if len(raw) < _SMALL else decode(raw) for raw in block.raw]
+            except (msgspec.DecodeError, RecursionError):
+                records = None
+        if records is None:
+            return self._read_carefully(block)
+        base = event_number(self._source, block.first)
+        # Nearly all of a long log is pieces of text, calls and results that say themselves which session they are of: these
+        # become rows column by column, all at once (2 to 5 times as fast). The rest is taken one by one.
+        plain, calls, outputs, posts, rest = _sorted_out(records) if block.pointer is None else _nothing(records)
+        if plain:
+            chosen = [records[index] for index in plain]
+            self._rows.bulk_events(base, block, plain, chosen, [KINDS[record.type or ""] for record in chosen])
+        if calls:
+            self._bulk_calls(base, calls, [records[index] for index in calls])
+        if outputs:
+            self._bulk_outputs(base, outputs, [records[index] for index in outputs])
+        if posts:
+            self._bulk_posts(base, posts, [records[index] for index in posts])
+        others: list[int] = []
+        pointers = block.pointer
+        for index in rest:
+            record = records[index]
+            if record.session_id is None and index and records[index - 1].session_id is not None:
+                self._session = records[index - 1].session_id
+            self._event_number = base + (index << PART_BITS)
+            place = Place(block.offset[index], block.length[index], block.line[index])
+            if not self._take(record, block.raw[index], "" if pointers is None else pointers[index], place):
+                others.append(index)
+        if records and records[-1].session_id is not None:
+            self._session = records[-1].session_id
+        return others
+
+    def _bulk_calls(self, base: int, indexes: list[int], records: list[Record]) -> None:
+        items = [record.item or _NO_ITEM for record in records]
+        ids = [item.call_id for item in items]
+        count = len(items)
+        self._rows.bulk(
+            "call_sightings",
+            event=[base + (index << PART_BITS) for index in indexes],
+            session=[record.session_id for record in records],
+            turn=[item.turn_id or record.turn_id for item, record in zip(items, records, strict=True)],
+            wire=[self.name] * count,
+            stage=["item" if record.type == _ADDED else "done" for record in records],
+            item_id=[item.id for item in items],
+            call_id=ids,
+            pair_id=ids,
+            kind=["function"] * count,
+            name=[item.name for item in items],
+            text=[bytes(item.arguments).decode() for item in items],
+            container=["object"] * count,
+            status=[item.status for item in items],
+            owed_by=["client"] * count,
+            index=[record.output_index for record in records],
+            pointer=["/item/arguments"] * count,
+        )
+
+    def _bulk_outputs(self, base: int, indexes: list[int], records: list[Record]) -> None:
+        items = [record.item or _NO_ITEM for record in records]
+        ids = [item.call_id for item in items]
+        found = [output(item.output) for item in items]
+        errors = [_text(item.error) for item in items]
+        self._rows.bulk(
+            "result_sightings",
+            event=[base + (index << PART_BITS) for index in indexes],
+            session=[record.session_id for record in records],
+            turn=[item.turn_id or record.turn_id for item, record in zip(items, records, strict=True)],
+            wire=[self.name] * len(items),
+            stage=["echo"] * len(items),
+            item_id=[item.id for item in items],
+            call_id=ids,
+            pair_id=ids,
+            success=[_succeeded(item.status, error) for item, error in zip(items, errors, strict=True)],
+            status=[item.status for item in items],
+            error=errors,
+            text=[text for text, _ in found],
+            container=[container for _, container in found],
+            pointer=["/item/" + _shown(text, error) for (text, _), error in zip(found, errors, strict=True)],
+        )
+
+    def _bulk_posts(self, base: int, indexes: list[int], records: list[Record]) -> None:
+        ids = [record.call_id for record in records]
+        found = [output(record.output) for record in records]
+        errors = [_text(record.error) for record in records]
+        self._rows.bulk(
+            "result_sightings",
+            event=[base + (index << PART_BITS) for index in indexes],
+            session=[record.session_id for record in records],
+            turn=[record.turn_id for record in records],
+            wire=[self.name] * len(ids),
+            stage=["post"] * len(ids),
+            call_id=ids,
+            pair_id=ids,
+            success=[record.success for record in records],
+            error=errors,
+            text=[text for text, _ in found],
+            container=[container for _, container in found],
+            pointer=[
+                "" if container == "absent" and error is None else "/" + _shown(text, error)
+                for (text, container), error in zip(found, errors, strict=True)
+            ],
+        )
+
+    def _read_carefully(self, block: Block) -> list[int]:
+        """The same for a block that holds a record which the fast decoder refuses."""
         others: list[int] = []
         base = event_number(self._source, block.first)
         pointers = block.pointer
@@ -278,7 +392,7 @@ class AgentsApi:
             try:
                 if not block.utf8:
                     raw.decode()
-                record = _record(raw) if len(raw) < _SMALL else self._decode(raw)
+                record = self._decode(raw)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 found = _recover(raw)
                 if found is None:
@@ -305,7 +419,7 @@ class AgentsApi:
             if raw.startswith(table, at):
                 record = _record(b"".join((raw[:at], token, raw[at + len(table) :])))
                 session = record.session
-                if session is not None and session.agent is not None and session.agent.tools == token:
+                if session is not None and session.agent is not None and bytes(session.agent.tools) == token:
                     return record
                 break  # the same bytes stood elsewhere
         return _record(raw)
@@ -315,10 +429,10 @@ class AgentsApi:
     def _take(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
         """Append the rows of one record, or of one that stands inside another; false where it is not of this wire."""
         native = record.type
-        if native is None or _first(record.event):
-            return self._take_untyped(record, raw, pointer, place)
-        kind = KINDS.get(native)
-        if kind is None:
+        kind = KINDS.get(native) if native is not None else None
+        if kind is None or native is None:
+            if native is None or record.event:
+                return self._take_untyped(record, raw, pointer, place)
             if native in _WEBHOOKS:
                 kind = "notice"
             elif native in ITEMS and record.event_id is None and record.turn_id is not None:
@@ -377,7 +491,6 @@ class AgentsApi:
             (
                 event,
                 session,
-                self._source,
                 place.offset,
                 place.length,
                 place.line,
@@ -395,7 +508,7 @@ class AgentsApi:
 
     def _take_untyped(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
         """Envelopes, posted bodies, exchanges, requests, resources and pages: what has no event type of its own."""
-        inner = place._replace(
+        inner = replace(place, 
             session=record.session_id or place.session,
             when=record.recorded_at if record.recorded_at is not None else place.when,
             number=record.sequence_number if record.sequence_number is not None else place.number,
@@ -458,11 +571,11 @@ class AgentsApi:
         _, session, *below = [*rest.split("/"), ""]
         accepted = None if response.status is None else response.status < 400  # noqa: PLR2004
         keys = [value for name, value in http.headers.items() if name.lower() == "idempotency-key"]
-        place = place._replace(session=session or place.session, accepted=accepted, key=str(keys[0]) if keys else None)
+        place = replace(place, session=session or place.session, accepted=accepted, key=str(keys[0]) if keys else None)
         body, body_at = _body(http.body), f"{pointer}/http/body"
         answer, answer_at = _body(response.body), f"{pointer}/response/body"
         if not session and _first(answer) == b"{":
-            place = place._replace(session=_session_or_empty(answer).id or place.session)
+            place = replace(place, session=_session_or_empty(answer).id or place.session)
         native = f"{http.method} {'/'.join(('/agents/sessions', *(['{id}'] if session else []), *filter(None, below)))}"
         self._event(record, native, "request", place.session, None, pointer, place)
         if http.method == "POST" and _first(body) == b"{" and accepted is not False and not any(below):
@@ -474,7 +587,7 @@ class AgentsApi:
             elif _first(inner.events) == b"[":
                 self._all(_raws(inner.events), f"{body_at}/events", place)
         if _first(answer) == b"{" and accepted is not False:
-            self._inside(answer, answer_at, place._replace(accepted=None, key=None))
+            self._inside(answer, answer_at, replace(place, accepted=None, key=None))
         return True
 
     def _request(self, record: Record, pointer: str, place: Place, channel: str) -> bool:
@@ -556,12 +669,8 @@ class AgentsApi:
     ) -> None:
         text, container = output(item.output)
         error = _text(item.error)
-        success = None
-        if item.status == "failed" or error is not None:
-            success = False
-        elif item.status == "completed":
-            success = True
-        where = "error" if text is None and error is not None else "output"
+        success = _succeeded(item.status, error)
+        where = _shown(text, error)
         self._rows.result_sightings.append(
             (
                 *(event, session, turn, self.name, stage, item.id, item.call_id),
@@ -575,7 +684,7 @@ class AgentsApi:
         if native == "agent.session.input.tool_result":
             text, container = output(record.output)
             error = _text(record.error)
-            where = "/error" if text is None and error is not None else "/output" if container != "absent" else ""
+            where = "/" + _shown(text, error) if error is not None or container != "absent" else ""
             self._rows.result_sightings.append(
                 (
                     *(event, session, record.turn_id, self.name, "post", None, record.call_id, record.call_id, None),
@@ -594,12 +703,9 @@ class AgentsApi:
     def _snapshot(self, snapshot: Session, event: int, session: str | None, pointer: str) -> None:
         agent = snapshot.agent or Agent()
         actions = snapshot.required_actions
-        pending = None
-        if actions is not None:
-            pending = []
+        if actions:
             for index, action in enumerate(actions):
                 if action.type == "function_call":
-                    pending.append(action.call_id)
                     text, container = arguments(action.arguments)
                     self._rows.call_sightings.append(
                         (
@@ -622,7 +728,7 @@ class AgentsApi:
             (
                 *(event, session, snapshot.status, agent.id, agent.name, agent.model),
                 None if agent.multi_agent is None else agent.multi_agent.max_concurrent_subagents,
-                *(None, bytes(agent.text).decode() or None, agent.instructions, None, pending),
+                *(None, bytes(agent.text).decode() or None, agent.instructions, None, None if actions is None else len(actions)),
             )
         )
         self._tools(agent.tools, event, session, "session", f"{pointer}/agent/tools")
@@ -650,6 +756,57 @@ class AgentsApi:
         )
 
 
+def _sorted_out(records: list[Record]) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
+    """Indexes of the records that can be taken in bulk: all of them, calls, outputs, posts; and of the rest."""
+    plain: list[int] = []
+    calls: list[int] = []
+    outputs: list[int] = []
+    posts: list[int] = []
+    rest: list[int] = []
+    for index, record in enumerate(records):
+        native, when = record.type, record.recorded_at
+        if record.session_id is not None and (when is None or type(when) is str):
+            if native in DELTAS:
+                plain.append(index)
+                continue
+            if native == _ADDED or native == _DONE:
+                item = record.item
+                if item is not None:
+                    if item.type == "function_call" and _first(item.arguments) == b"{" and item.call_id is not None:
+                        plain.append(index)
+                        calls.append(index)
+                        continue
+                    if item.type == "function_call_output" and item.call_id is not None:
+                        plain.append(index)
+                        outputs.append(index)
+                        continue
+            elif native == _POSTED:
+                plain.append(index)
+                posts.append(index)
+                continue
+        rest.append(index)
+    return plain, calls, outputs, posts, rest
+
+
+def _nothing(records: list[Record]) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
+    return [], [], [], [], list(range(len(records)))
+
+
+def _succeeded(status: str | None, error: str | None) -> bool | None:
+    """The success of an output item: the wire keeps no flag, only the status and which member is set."""
+    if status == "failed" or error is not None:
+        return False
+    return True if status == "completed" else None
+
+
+def _shown(text: str | None, error: str | None) -> str:
+    """The member that holds what the result says."""
+    return "error" if text is None and error is not None else "output"
+
+
+_ADDED, _DONE = "agent.session.turn.item.added", "agent.session.turn.item.done"
+_POSTED = "agent.session.input.tool_result"
+_NO_ITEM = Item()
 _SMALL = 2048  # bytes: a record under it has no tool table worth cutting out
 _CUT_KEY, _CUT_LIMIT = 96, 64
 

@@ -6,11 +6,12 @@ then share its bytes and are told apart by a pointer.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import IO, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import polars as pl
@@ -19,6 +20,9 @@ BLOCK = 1 << 20
 MAX_RECORD = 256 << 20  # bytes of one record: a longer one is named and left out
 HEAD = 1 << 18
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 _BOM = b"\xef\xbb\xbf"
 _SSE_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
@@ -26,7 +30,17 @@ _SSE_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 class Digest(Protocol):
     """What takes the decompressed bytes as they pass."""
 
-    def update(self, data: bytes, /) -> None: ...
+    def update(self, data: bytes, /) -> None:
+        """Take the next bytes."""
+        ...
+
+
+class Readable(Protocol):
+    """A binary stream; fewer bytes than asked for are no end, none are."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes."""
+        ...
 
 
 @dataclass(slots=True)
@@ -86,7 +100,7 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def blocks(stream: IO[bytes], kind: str, digest: Digest) -> Iterator[Block]:
+def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
     """The records of a stream in blocks; every byte passes `digest`."""
     if kind == "document":
         yield from _document(stream, digest)
@@ -96,70 +110,106 @@ def blocks(stream: IO[bytes], kind: str, digest: Digest) -> Iterator[Block]:
         yield from _lines(stream, digest)
 
 
-def _chunks(stream: IO[bytes], digest: Digest) -> Iterator[tuple[bytes, bool]]:
-    """Whole lines, about a block at a time, the last with its torn end; (bytes, whether the file ends here)."""
-    carry: list[bytes] = []
-    while chunk := stream.read(BLOCK):
-        digest.update(chunk)
-        cut = chunk.rfind(b"\n") + 1
-        if not cut:
-            carry.append(chunk)
-            continue
-        yield b"".join((*carry, chunk[:cut])) if carry else chunk[:cut], False
-        carry = [chunk[cut:]] if cut < len(chunk) else []
-    if carry:
-        yield b"".join(carry), True
+class _Tap(io.RawIOBase):
+    """A stream whose bytes pass a digest on their way; under a BufferedReader it is cut into lines at C speed.
+
+    Of a line longer than MAX_RECORD only that much comes through: `dropped` holds (place in what came through, bytes left
+    out there).
+    """
+
+    def __init__(self, stream: Readable, digest: Digest) -> None:
+        self._stream = stream
+        self._digest = digest
+        self._run = 0
+        self._through = 0
+        self.dropped: list[tuple[int, int]] = []
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        while piece := self._stream.read(len(view)):
+            self._digest.update(piece)
+            if self._run > MAX_RECORD:
+                cut = piece.find(b"\n")
+                cut = len(piece) if cut < 0 else cut
+                if not self.dropped or self.dropped[-1][0] != self._through:
+                    self.dropped.append((self._through, 0))
+                self.dropped[-1] = (self._through, self.dropped[-1][1] + cut)
+                piece = piece[cut:]
+                if not piece:
+                    continue
+            end = piece.rfind(b"\n")
+            self._run = self._run + len(piece) if end < 0 else len(piece) - end - 1
+            self._through += len(piece)
+            view[: len(piece)] = piece
+            return len(piece)
+        return 0
 
 
-def _lines(stream: IO[bytes], digest: Digest) -> Iterator[Block]:
-    offset, line, record = 0, 1, 0
-    for chunk, torn in _chunks(stream, digest):
-        start = offset
-        offset += len(chunk)
-        if start == 0 and chunk.startswith(_BOM):
-            chunk = chunk[len(_BOM) :]  # noqa: PLW2901 - the bytes go, the offsets stay
-            start = len(_BOM)
-        raw = chunk.split(b"\n")
-        if not raw[-1]:
-            raw.pop()
-        lengths = list(map(len, raw))
-        offsets = list(accumulate(lengths, lambda place, length: place + length + 1, initial=start))
-        offsets.pop()
-        block = Block(record, raw, offsets, lengths, list(range(line, line + len(raw))), utf8=_utf8(chunk), torn=torn)
-        record += len(raw)
+def _batches(stream: Readable, digest: Digest) -> Iterator[tuple[list[bytes], list[int], list[int], bool]]:
+    """Lines with their ends, about a block at a time: (lines, offsets, lengths with the end, an oversized one among them)."""
+    tap = _Tap(stream, digest)
+    reader = io.BufferedReader(tap, BLOCK)
+    offset = through = 0
+    while lines := reader.readlines(BLOCK):
+        lengths = list(map(len, lines))
+        size = sum(lengths)
+        oversized = False
+        while tap.dropped and tap.dropped[0][0] < through + size:
+            place, missing = tap.dropped.pop(0)
+            ends = accumulate(lengths, initial=through)
+            index = sum(1 for end in ends if end <= place) - 1
+            lengths[index] += missing
+            oversized = True
+            lines[index] = lines[index][-1:]
+        offsets = list(accumulate(lengths, initial=offset))
+        through += size
+        offset = offsets.pop()
+        yield lines, offsets, lengths, oversized
+
+
+def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
+    line = 1
+    for raw, offsets, lengths, oversized in _batches(stream, digest):
+        block = Block(line - 1, raw, offsets, [length - 1 for length in lengths], list(range(line, line + len(raw))))
+        block.utf8 = valid_utf8(raw)
         line += len(raw)
-        if max(lengths, default=0) > MAX_RECORD:
-            _leave_out_oversized(block)
+        if not raw[-1].endswith(b"\n"):
+            block.length[-1] += 1
+            block.torn = True
+        if offsets[0] == 0 and raw[0].startswith(_BOM):
+            raw[0] = raw[0][len(_BOM) :]
+            block.offset[0] += len(_BOM)
+            block.length[0] -= len(_BOM)
+        if oversized:
+            block.oversized = [
+                (block.offset[index], length, block.line[index])
+                for index, length in enumerate(block.length)
+                if length > MAX_RECORD
+            ]
         yield block
 
 
-def _leave_out_oversized(block: Block) -> None:
-    for index, length in enumerate(block.length):
-        if length > MAX_RECORD:
-            block.oversized.append((block.offset[index], length, block.line[index]))
-            block.raw[index] = b""
-
-
-def _utf8(chunk: bytes) -> bool:
+def valid_utf8(raw: list[bytes]) -> bool:
+    """Whether all of them are UTF-8."""
     # 3 GB/s here, seven times as fast as bytes.decode
-    return bool(pl.Series([chunk], dtype=pl.Binary).cast(pl.String, strict=False).null_count() == 0)
+    return pl.Series(raw, dtype=pl.Binary).cast(pl.String, strict=False).null_count() == 0
 
 
-def _sse(stream: IO[bytes], digest: Digest) -> Iterator[Block]:
+def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
     block = Block(0)
     data: list[bytes] = []
-    offset, line, record = 0, 0, 0
+    line, record, end = 0, 0, 0
     since, since_line = 0, 0
-    begun = False
-    for chunk, torn in _chunks(stream, digest):
-        block.utf8 = block.utf8 and _utf8(chunk)
-        lines = chunk.split(b"\n")
-        if not torn:
-            lines.pop()
-        for position, text in enumerate(lines):
+    begun = torn = False
+    for lines, offsets, _, _ in _batches(stream, digest):
+        for text, here in zip(lines, offsets, strict=True):
             line += 1
-            here, offset = offset, offset + len(text) + (0 if torn and position == len(lines) - 1 else 1)
-            text = text.removesuffix(b"\r")  # noqa: PLW2901
+            torn = not text.endswith(b"\n")
+            end = here + len(text)
+            text = text.rstrip(b"\r\n")  # noqa: PLW2901
             if here == 0:
                 text = text.removeprefix(_BOM)  # noqa: PLW2901
             if not text:
@@ -174,13 +224,15 @@ def _sse(stream: IO[bytes], digest: Digest) -> Iterator[Block]:
                 data.append(text[5:].removeprefix(b" "))
             elif not text.startswith(_SSE_FIELDS) and not text.startswith((b"event", b"id", b"retry", b"data")):
                 data.append(text)  # no field of the protocol: let it be judged as a record
-        if len(block.raw) >= 1024:
+        if block.raw:
+            block.utf8 = valid_utf8(block.raw)
             yield block
             block = Block(record)
     if data:
-        _add(block, b"\n".join(data), since, offset - since, since_line)
-        block.torn = True
+        _add(block, b"\n".join(data), since, end - since, since_line)
+        block.torn = torn
     if block.raw:
+        block.utf8 = valid_utf8(block.raw)
         yield block
 
 
@@ -191,7 +243,7 @@ def _add(block: Block, raw: bytes, offset: int, length: int, line: int) -> None:
     block.line.append(line)
 
 
-def _document(stream: IO[bytes], digest: Digest) -> Iterator[Block]:
+def _document(stream: Readable, digest: Digest) -> Iterator[Block]:
     pieces: list[bytes] = []
     size = 0
     while chunk := stream.read(BLOCK):
@@ -205,7 +257,7 @@ def _document(stream: IO[bytes], digest: Digest) -> Iterator[Block]:
     whole = b"".join(pieces)
     text = whole.removeprefix(_BOM)
     start = len(whole) - len(text)
-    utf8 = _utf8(text)
+    utf8 = valid_utf8([text])
     elements, torn = _elements(text)
     if elements is None:
         yield Block(0, [text], [start], [len(text)], [1], [""], utf8, torn=True)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
 import polars as pl
 
-from analyzer.frames import PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
+from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
+from analyzer.read.records import Block
 
 Row = tuple[Any, ...]
 
-# EVENTS as adapters append it: the time as written (`time_text`) or as microseconds since 1970 (`time_us`).
+# EVENTS as adapters append it: the time as written (`time_text`) or as microseconds since 1970 (`time_us`); the source
+# is part of the number.
 _EVENT_COLUMNS = (
     "event",
     "session",
-    "source",
     "offset",
     "length",
     "line",
@@ -38,8 +40,8 @@ def event_number(source: int, record: int, part: int = 0) -> int:
 class Rows:
     """The rows of the recorded frames, in the column order of `analyzer.frames`.
 
-    Adapters append tuples to the lists; `events` takes the columns of EVENTS with `time_text, time_us` in the place of
-    `time`. Strings must be valid Unicode (no lone surrogates).
+    Adapters append tuples to the lists; `events` takes the columns of EVENTS without `source` and with
+    `time_text, time_us` in the place of `time`. Strings must be valid Unicode (no lone surrogates).
     """
 
     def __init__(self) -> None:
@@ -56,6 +58,46 @@ class Rows:
         self.messages: list[Row] = []
         self.summaries: list[Row] = []
         self._known_tables: set[str] = set()
+        self._bulk: dict[str, dict[str, list[Any]]] = {}
+
+    @property
+    def count(self) -> int:
+        """Events since the last `take`."""
+        return len(self.events) + len(self._bulk.get("events", {}).get("event", ()))
+
+    def bulk(self, frame: str, **columns: list[Any]) -> None:
+        """Append many rows of one frame, column by column; columns left out are null, always the same for one frame."""
+        held = self._bulk.setdefault(frame, {})
+        for name in (*columns, *(name for name in held if name not in columns)):
+            column = held.get(name)
+            if column is None:  # a column that earlier rows did not have
+                before = len(held["event"]) - len(columns["event"]) if held else 0
+                column = held[name] = [None] * before
+            column += columns.get(name) or [None] * len(columns["event"])
+
+    def bulk_events(
+        self, base: int, block: Block, indexes: list[int], records: Sequence[Any], kinds: list[str]
+    ) -> None:
+        """Append one event for each of some records of a block of lines.
+
+        `base` is the event number of the block's first record. The records have `session_id, recorded_at (a string or
+        None), sequence_number, type, turn_id, event_id`.
+        """
+        self.bulk(
+            "events",
+            event=[base + (index << PART_BITS) for index in indexes],
+            session=[record.session_id for record in records],
+            offset=[block.offset[index] for index in indexes],
+            length=[block.length[index] for index in indexes],
+            line=[block.line[index] for index in indexes],
+            pointer=[""] * len(indexes),
+            time_text=[record.recorded_at for record in records],
+            number=[record.sequence_number for record in records],
+            type=[record.type for record in records],
+            kind=kinds,
+            turn=[record.turn_id for record in records],
+            event_id=[record.event_id for record in records],
+        )
 
     def table(self, text: bytes, shape: str) -> str:
         """The digest of a tool table (JSON text of a list), kept once however often it is shown."""
@@ -71,28 +113,41 @@ class Rows:
         for name, schema in RECORDED.items():
             rows: list[Row] = getattr(self, name)
             setattr(self, name, [])
-            frames[name] = _events(rows) if name == "events" else _frame(rows, schema)
+            columns = self._bulk.get(name, {})
+            frames[name] = _events(rows, columns) if name == "events" else _frame(rows, columns, schema)
+        self._bulk = {}
         return frames
 
 
-def _frame(rows: list[Row], schema: pl.Schema) -> pl.DataFrame:
-    if not rows:
+def _frame(rows: list[Row], columns: dict[str, list[Any]], schema: pl.Schema) -> pl.DataFrame:
+    parts = []
+    if rows:
+        values = zip(*rows, strict=True)
+        parts.append([pl.Series(name, column, dtype=schema[name]) for name, column in zip(schema, values, strict=True)])
+    if columns:
+        count = len(columns["event"])
+        parts.append(
+            [
+                pl.Series(name, columns[name], dtype=dtype) if name in columns else _null(name, count, dtype)
+                for name, dtype in schema.items()
+            ]
+        )
+    if not parts:
         return schema.to_frame()
-    columns = zip(*rows, strict=True)
-    return pl.DataFrame(
-        [pl.Series(name, column, dtype=dtype) for (name, dtype), column in zip(schema.items(), columns, strict=True)]
-    )
+    frame = pl.concat([pl.DataFrame(part) for part in parts])
+    return frame.sort("event", maintain_order=True) if len(parts) > 1 else frame
 
 
-def _events(rows: list[Row]) -> pl.DataFrame:
-    schema = RECORDED["events"]
-    if not rows:
-        return schema.to_frame()
-    types = {**schema, "time_text": pl.String(), "time_us": pl.Int64()}
-    columns = zip(*rows, strict=True)
-    frame = pl.DataFrame(
-        [pl.Series(name, column, dtype=types[name]) for name, column in zip(_EVENT_COLUMNS, columns, strict=True)]
-    )
+def _null(name: str, count: int, dtype: Any) -> pl.Series:
+    return pl.Series(name, [None], dtype=dtype).new_from_index(0, count)
+
+
+def _events(rows: list[Row], columns: dict[str, list[Any]]) -> pl.DataFrame:
+    types = pl.Schema({"time_text": pl.String(), "time_us": pl.Int64(), **EVENTS})
+    frame = _frame(rows, columns, pl.Schema({name: types[name] for name in _EVENT_COLUMNS}))
+    if frame.is_empty():
+        return EVENTS.to_frame()
+    frame = frame.with_columns(source=pl.col("event") // (1 << RECORD_BITS + PART_BITS))
     text = pl.col("time_text")
     time = pl.col("time_us").cast(TIME)
     if frame["time_text"].null_count() < frame.height:
@@ -103,4 +158,4 @@ def _events(rows: list[Row]) -> pl.DataFrame:
         if frame["time"].null_count() > frame["time_text"].null_count():
             frame = frame.with_columns(time=pl.coalesce("time", local, spaced))
         time = pl.coalesce("time", time)
-    return frame.with_columns(time=time).select(list(schema))
+    return frame.with_columns(time=time).select(list(EVENTS))
