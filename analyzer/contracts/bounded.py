@@ -57,9 +57,10 @@ class Bounded:
         measure(payload)
         return _steps(self.schema, payload)
 
-    def valid(self, payload: object) -> bool:
-        """Whether the payload passes."""
-        self.steps(payload)
+    def valid(self, payload: object, *, counted: bool = False) -> bool:
+        """Whether the payload passes; `counted` when `steps` was asked before, of this schema or a slighter one."""
+        if not counted:
+            self.steps(payload)
         try:
             return self._validator.is_valid(payload)
         except BaseException as error:  # noqa: BLE001 - a panic of the engine
