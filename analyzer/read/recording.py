@@ -13,7 +13,7 @@ from zlib import crc32
 import polars as pl
 
 from analyzer.errors import InputError
-from analyzer.frames import RECORDED, SOURCES
+from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES
 
 Frames = dict[str, pl.DataFrame]
 
@@ -45,7 +45,9 @@ class Recording:
     _events: int = 0
     _folder: Path | None = None
     _part: int = 0
-    _turn_session: dict[str, str] = field(default_factory=dict)
+    _homeless: list[Frames] = field(default_factory=list)
+    _turns: list[pl.DataFrame] = field(default_factory=list)
+    _firsts: list[pl.DataFrame] = field(default_factory=list)
 
     def add(self, frames: Frames) -> None:
         """Take some frames; they may be spilled."""
@@ -61,50 +63,55 @@ class Recording:
     def _spill(self) -> None:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="analyzer-"))
-        merged = _concat(self._held)
-        turns = merged["turn_states"].filter(pl.col("session").is_not_null() & pl.col("turn").is_not_null())
-        self._turn_session.update(zip(turns["turn"], turns["session"], strict=True))
-        for number, frames in _split(merged, self.spill):
+        placed, homeless = _apart(_concat(self._held))
+        self._held, self._events = [], 0
+        self._homeless.append(homeless)
+        self._turns.append(_turns(placed))
+        self._firsts.append(_firsts(placed))
+        self._write(placed)
+
+    def _write(self, frames: Frames) -> None:
+        assert self._folder is not None
+        for number, part in _split(frames, self.spill):
             folder = self._folder / str(number)
             folder.mkdir(exist_ok=True)
-            for name, frame in frames.items():
+            for name, frame in part.items():
                 if frame.height:
                     frame.write_ipc(folder / f"{name}.{self._part}.arrow", compression="lz4")
         self._part += 1
-        self._held, self._events = [], 0
 
     def partitions(self) -> Iterator[Frames]:
         """The recorded frames of whole sessions, every session in one partition; may be gone through once."""
-        if self._folder is not None:
-            self._spill()
-            try:
-                tables = pl.concat([frame for frame in self._spilled("tables")] or [RECORDED["tables"].to_frame()])
-                tables = tables.unique("table", keep="first", maintain_order=True).sort("table")
-                for number in range(self.spill):
-                    folder = self._folder / str(number)
-                    yield {
-                        name: tables
-                        if name == "tables"
-                        else pl.concat(
-                            [schema.to_frame(), *(pl.read_ipc(file, memory_map=False) for file in _parts(folder, name))]
-                        )
-                        for name, schema in RECORDED.items()
-                    }
-            finally:
-                shutil.rmtree(self._folder, ignore_errors=True)
+        if self._folder is None:
+            placed, homeless = _apart(_concat(self._held))
+            self._held = []
+            merged = _together(placed, _housed(homeless, _turns(placed), _firsts(placed)))
+            if self.at_least == 1:
+                yield merged
+            else:
+                yield from (frames for _, frames in _split(merged, self.at_least))
             return
-        merged = _concat(self._held)
-        self._held = []
-        if self.at_least == 1:
-            yield merged
-        else:
-            yield from (frames for _, frames in _split(merged, self.at_least))
+        try:
+            self._spill()
+            homeless = _concat(self._homeless)
+            self._write(_housed(homeless, pl.concat(self._turns), pl.concat(self._firsts)))
+            tables = pl.concat(self._spilled("tables")).unique("table", keep="first", maintain_order=True)
+            for number in range(self.spill):
+                yield {
+                    name: tables if name == "tables" else pl.concat([schema.to_frame(), *self._of(number, name)])
+                    for name, schema in RECORDED.items()
+                }
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _of(self, number: int, name: str) -> Iterator[pl.DataFrame]:
+        assert self._folder is not None
+        return (pl.read_ipc(file, memory_map=False) for file in _parts(self._folder / str(number), name))
 
     def _spilled(self, name: str) -> Iterator[pl.DataFrame]:
-        assert self._folder is not None
+        yield RECORDED[name].to_frame()
         for number in range(self.spill):
-            for file in _parts(self._folder / str(number), name):
-                yield pl.read_ipc(file, memory_map=False)
+            yield from self._of(number, name)
 
 
 def _parts(folder: Path, name: str) -> list[Path]:
@@ -130,3 +137,92 @@ def _split(frames: Frames, partitions: int) -> Iterator[tuple[int, Frames]]:
     for number in range(partitions):
         part = {name: frame.filter(pl.col("partition") == number).drop("partition") for name, frame in parted.items()}
         yield number, {name: part.get(name, frames["tables"]) for name in RECORDED}
+
+
+# --- events whose session no record near them names -------------------------------------------------------------------
+
+
+def _apart(frames: Frames) -> tuple[Frames, Frames]:
+    """The frames of events with a session, and those of events without."""
+    homeless = frames["events"].filter(pl.col("session").is_null() & ~pl.col("kind").is_in(["broken", "unknown"]))["event"]
+    if homeless.is_empty():
+        return frames, {name: frame.clear() for name, frame in frames.items()}
+    lost = {
+        name: frame.clear() if name == "tables" else frame.filter(pl.col("event").is_in(homeless.implode()))
+        for name, frame in frames.items()
+    }
+    placed = {
+        name: frame if name == "tables" else frame.filter(~pl.col("event").is_in(homeless.implode()))
+        for name, frame in frames.items()
+    }
+    return placed, lost
+
+
+def _turns(frames: Frames) -> pl.DataFrame:
+    """Which session a turn is of, where only one has it."""
+    return (
+        frames["events"]
+        .lazy()
+        .filter(pl.col("turn").is_not_null() & pl.col("session").is_not_null())
+        .select("turn", "session")
+        .unique()
+        .sort("turn", "session")
+        .collect()
+    )
+
+
+def _firsts(frames: Frames) -> pl.DataFrame:
+    """The session of the first event of each source."""
+    return (
+        frames["events"]
+        .lazy()
+        .filter(pl.col("session").is_not_null())
+        .group_by("source")
+        .agg(pl.col("session").sort_by("event").first(), pl.col("event").min())
+        .sort("source")
+        .collect()
+    )
+
+
+def _housed(homeless: Frames, turns: pl.DataFrame, firsts: pl.DataFrame) -> Frames:
+    """Events without a session, given that of their turn, else the first of their file, else one of their own.
+
+    A bare input belongs to the session of the events around it; a page of items to the session that has its turns.
+    """
+    events = homeless["events"]
+    if events.is_empty():
+        return homeless
+    turns = turns.unique().filter(pl.col("turn").is_unique())
+    by_turn = events.join(
+        turns.rename({"session": "of_turn"}), on="turn", how="left", maintain_order="left"
+    )
+    near = pl.concat(
+        [
+            firsts.select("source", "session", "event"),
+            by_turn.filter(pl.col("of_turn").is_not_null()).select("source", session="of_turn", event="event"),
+        ]
+    )
+    near = near.sort("source", "event").unique("source", keep="first", maintain_order=True)
+    found = by_turn.join(
+        near.select("source", of_file="session"), on="source", how="left", maintain_order="left"
+    ).select(
+        "event",
+        session=pl.coalesce(
+            "of_turn", "of_file", pl.format("(unrecorded {})", pl.col("event").floordiv(1 << RECORD_BITS + PART_BITS) + 1)
+        ),
+    )
+    return {
+        name: frame
+        if name == "tables"
+        else frame.drop("session").join(found, on="event", how="left", maintain_order="left").select(frame.columns)
+        for name, frame in homeless.items()
+    }
+
+
+def _together(frames: Frames, others: Frames) -> Frames:
+    if others["events"].is_empty():
+        return frames
+    return {
+        name: frame if name == "tables" else pl.concat([frame, others[name]]).sort("event", maintain_order=True)
+        for name, frame in frames.items()
+    }

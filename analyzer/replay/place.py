@@ -1,0 +1,125 @@
+"""Which session each event is of, in which order its events happened, and which came twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from analyzer import pointer as pointers
+from analyzer.frames import RECORDED
+
+Frames = dict[str, pl.DataFrame]
+
+# Members that the transport or the recorder adds to an event: two deliveries of one event may differ in them.
+_PADDING = frozenset({"obfuscation", "recorded_at", "session_id", "direction", "sequence_number", "ordinal"})
+
+
+def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
+    """The recorded frames with `seq` in all of them and `copy` in `events`; see `analyzer.trace.Trace`.
+
+    `fetch(source, offset, length)` gives the bytes of a record; it is asked for events whose id comes more than once.
+    """
+    events = _ordered(frames["events"])
+    events = _copies(events, fetch)
+    where = events.select("event", "session", "seq")
+    kept = where.filter(events["copy"].is_null() | (events["copy"] == "reused"))
+    placed: Frames = {"events": events}
+    for name in RECORDED:
+        frame = frames[name]
+        if name in ("events", "tables"):
+            continue
+        # Faults of a redelivered event stay: they are facts about its bytes.
+        side = where if name == "faults" else kept
+        placed[name] = frame.drop("session").join(side, on="event", how="inner", maintain_order="left").select(
+            *RECORDED[name], "seq"
+        ) if frame.height else frame.with_columns(seq=pl.lit(None, pl.Int64))
+    placed["tables"] = frames["tables"].sort("table")
+    return placed
+
+
+def _ordered(events: pl.DataFrame) -> pl.DataFrame:
+    """Events with `seq`, in the order of `event`; the column `order` says what the order of its session rests on."""
+    # Sessions as numbers: hashing and gathering the names again and again would be half the cost of this stage.
+    keys = events.select(
+        "event",
+        "source",
+        "number",
+        "time",
+        session=pl.col("session").cast(pl.Categorical).to_physical(),
+        whole=pl.col("kind") != "broken",
+    )
+    facts = (
+        keys.lazy()
+        .filter("whole")
+        .group_by("session")
+        .agg(
+            files=pl.col("source").n_unique(),
+            numbered=pl.col("number").is_not_null().all(),
+            timed=pl.col("time").is_not_null().all(),
+        )
+        .select(
+            "session",
+            order=pl.when(pl.col("files") == 1)
+            .then(pl.lit("file"))
+            .when("numbered")
+            .then(pl.lit("number"))
+            .when("timed")
+            .then(pl.lit("time"))
+            .otherwise(pl.lit("files")),
+        )
+        .collect()
+    )
+    keys = keys.join(facts, on="session", how="left", nulls_equal=True, maintain_order="left")
+    if facts["order"].is_in(["file", "files"]).all():
+        seq = keys.select(pl.int_range(pl.len(), dtype=pl.Int64).over("session")).to_series()
+    else:
+        key = (
+            pl.when(pl.col("order") == "number")
+            .then("number")
+            .when(pl.col("order") == "time")
+            .then(pl.col("time").dt.epoch("us"))
+            .otherwise("event")
+        )
+        place = pl.struct(key.alias("key"), "event").rank("ordinal").over("session").cast(pl.Int64) - 1
+        seq = keys.select(place).to_series()
+    return events.with_columns(keys["order"], seq.alias("seq"))
+
+
+def _copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.DataFrame:
+    """Events with `copy`: whether an event of the same id came before, with the same content or with another."""
+    ids = events["event_id"].drop_nulls()
+    if ids.n_unique() == ids.len():
+        return events.with_columns(copy=pl.lit(None, pl.String))
+    again = events.filter(
+        pl.col("event_id").is_not_null() & pl.struct("session", "event_id").is_duplicated()
+    ).sort("session", "seq")
+    seen: dict[tuple[str, str], list[Any]] = {}
+    found: list[tuple[int, str | None]] = []
+    for row in again.select("event", "session", "event_id", "source", "offset", "length", "pointer").iter_rows():
+        event, session, event_id, source, offset, length, pointer = row
+        content = _content(fetch(source, offset, length), pointer)
+        before = seen.setdefault((session, event_id), [])
+        if not before:
+            found.append((event, None))
+        elif content in before:
+            found.append((event, "redelivered"))
+        else:
+            found.append((event, "reused"))
+        before.append(content)
+    marks = pl.DataFrame(found, schema={"event": pl.Int64, "copy": pl.String}, orient="row")
+    return events.join(marks, on="event", how="left", maintain_order="left")
+
+
+def _content(raw: bytes, pointer: str) -> Any:
+    """What an event says, without what its delivery adds; the raw bytes where they are no plain JSON."""
+    lines = [line.removeprefix(b"data:") for line in raw.splitlines() if line.startswith(b"data:")]
+    try:
+        value = pointers.resolve(msgspec.json.decode(b"\n".join(lines) if lines else raw), pointer)
+    except (msgspec.DecodeError, LookupError, RecursionError):
+        return raw
+    if not isinstance(value, dict):
+        return value
+    return {name: member for name, member in value.items() if name not in _PADDING}
