@@ -1,0 +1,53 @@
+"""The exit status: what each number means, and which one an audit ends with. Numbers stand here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `analyzer --help` answers without polars
+    from analyzer.audit import Audit
+
+CLEAN = 0
+FINDINGS = 1
+"""A finding at or above `--fail-on`."""
+USAGE = 2
+"""An option, a setting or an argument that makes no sense."""
+UNREAD = 3
+"""No finding decides, but not everything could be read, recognised or, with `--strict`, judged."""
+FAULT = 4
+"""The analyzer itself failed, or one of its rules did."""
+INTERRUPTED = 130
+"""Stopped from the keyboard, as shells count it."""
+
+# Torn and unreadable records decide 3: that what could be read is sound is not what they tell.
+NEVER_DECIDE = ("LOG001", "LOG002")
+_DECIDING = {
+    "error": ("error",),
+    "warning": ("error", "warning"),
+    "info": ("error", "warning", "info"),
+    "never": (),
+}
+FAIL_ON = tuple(_DECIDING)
+
+
+def decide(audit: Audit, *, fail_on: str = "error", strict: bool = False) -> int:
+    """The status that the audit ends with: 4 beats 1, 1 beats 3; `fail_on="never"` turns 1 into 0, but not 3."""
+    if audit.crashed:
+        return FAULT
+    if _deciding(audit, fail_on):
+        return FINDINGS
+    recognised = all(each["format"] for each in audit.inputs) and bool(audit.inputs)
+    read = not audit.problems and not any(each["unreadable"] for each in audit.inputs)
+    judged = not strict or not audit.summary["verdicts"]["unverifiable"]
+    return CLEAN if recognised and read and judged else UNREAD
+
+
+def _deciding(audit: Audit, fail_on: str) -> bool:
+    from polars import col
+
+    return not audit.findings.filter(
+        col("severity").is_in(_DECIDING[fail_on])
+        & (col("confidence") != "hint")
+        & ~col("rule").is_in(NEVER_DECIDE)
+        & (col("suppressed").is_null() | col("suppressed").struct.field("reason").is_null())
+    ).is_empty()

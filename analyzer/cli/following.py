@@ -1,0 +1,56 @@
+"""The next command to type: what the text report ends with."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from analyzer.visible import visible
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+
+_PATHS = 4
+
+
+def following(
+    audit: Audit, paths: tuple[str, ...], *, contracts: tuple[str, ...] = (), input_format: str | None = None
+) -> str:
+    """The command that shows the worst finding; without findings, the one that leads on from what was read."""
+    given = [part for each in contracts for part in ("--contracts", each)]
+    given += ["--input-format", input_format] if input_format else []
+    for path in audit.inputs:
+        if path["format"]:
+            break
+    else:
+        return _spelled("formats")
+    worst = _worst(audit)
+    if worst is not None:
+        session, call_id, file = worst
+        narrowed = ["--session", session] if session else []
+        narrowed += ["--call", call_id] if call_id else []
+        if narrowed:
+            return _spelled("show", *narrowed, *given, *_logs(paths, file))
+    if "schema_unavailable" in audit.summary["verdicts"]["unverifiable"] and not contracts:
+        return f"{_spelled('audit')} --contracts FILE {_spelled(*_logs(paths, None), name='')}"
+    return _spelled("show", *given, *_logs(paths, None))
+
+
+def _worst(audit: Audit) -> tuple[str | None, str | None, str | None] | None:
+    from analyzer.report.text import faults
+
+    for row in faults(audit.findings).head(1).iter_rows(named=True):
+        location = audit.findings["location"][row["row"]]
+        return row["session"], row["call_id"], (location or {}).get("file")
+    return None
+
+
+def _logs(paths: tuple[str, ...], file: str | None) -> list[str]:
+    """The paths as given; of very many, the file at hand."""
+    return list(paths) if len(paths) <= _PATHS or file is None else [file]
+
+
+def _spelled(*parts: str, name: str = "analyzer") -> str:
+    """A line for a shell. A part that cannot be shown as it is cannot be typed either: it becomes a question mark."""
+    safe = [part if visible(part, limit=4096) == part else "?" for part in parts]
+    return " ".join([*([name] if name else []), *(shlex.quote(part) for part in safe)])

@@ -1,0 +1,109 @@
+"""`analyzer formats`: what is read, how it is recognised, and what each format cannot prove.
+
+The facts stand in the adapters, as constants of their classes. They are read from the source text, as the manuals of
+rules are: importing an adapter would load the whole frame library to print a few sentences.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from analyzer.cli import console
+from analyzer.errors import UsageError
+from analyzer.report.paper import Paper
+
+_FACTS = ("name", "title", "known_by", "loses")
+
+
+@dataclass(frozen=True)
+class Format:
+    """What an adapter says of itself: what it reads, how it recognises it, and what the wire cannot prove."""
+
+    name: str
+    title: str
+    known_by: str
+    loses: tuple[str, ...]
+    reads: str
+
+
+def formats() -> list[Format]:
+    """Every format in the order of `analyzer.read.ADAPTERS`."""
+    spec = find_spec("analyzer")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    folder = Path(spec.submodule_search_locations[0]) / "read"
+    package = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    modules: dict[str, str] = {}
+    names: list[str] = []
+    for node in package.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules.update({alias.name: node.module.rpartition(".")[2] for alias in node.names})
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "ADAPTERS":
+            assert isinstance(node.value, ast.Tuple)
+            names = [ast.unparse(element) for element in node.value.elts]
+    return [_told(folder / f"{modules[name]}.py", name) for name in names]
+
+
+def _told(file: Path, class_name: str) -> Format:
+    module = ast.parse(file.read_text(encoding="utf-8"))
+    adapter = next(node for node in module.body if isinstance(node, ast.ClassDef) and node.name == class_name)
+    facts = {
+        ast.unparse(node.target): ast.literal_eval(node.value)
+        for node in adapter.body
+        if isinstance(node, ast.AnnAssign) and node.value and ast.unparse(node.target) in _FACTS
+    }
+    return Format(**facts, reads=ast.get_docstring(module) or "")
+
+
+@click.command(
+    "formats",
+    epilog="Examples: `analyzer formats`, `analyzer formats openai-agents-api`.",
+)
+@click.argument("name", required=False)
+@click.option(
+    "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
+)
+@click.option("--no-color", is_flag=True, help="No colour, even on a terminal.")
+def command(*, name: str | None, output_format: str, no_color: bool) -> None:
+    """List the recorded formats that are read, how each is recognised, and what it cannot prove."""
+    found = formats()
+    if name is not None:
+        named = [each for each in found if each.name == name.lower()]
+        if not named:
+            near = console.meant(name, [each.name for each in found])
+            raise UsageError(f"no format {name!r}{near or '; `analyzer formats` lists them'}")
+        found = named
+    if output_format == "json":
+        console.write(json.dumps([asdict(each) for each in found], ensure_ascii=False, indent=1), "\n")
+        return
+    paper = Paper(width=console.width(), colour=console.colour(wanted=not no_color))
+    for number, each in enumerate(found):
+        if number:
+            paper.blank()
+        _print(paper, each, whole=name is not None)
+    if name is None:
+        paper.blank()
+        paper.wrapped(
+            "Every format is read plain, gzip or zstd; as one record per line, as server-sent events or as one "
+            "document. It is told by its content, never by a file's name; --input-format NAME settles it."
+        )
+    console.write(paper.text())
+
+
+def _print(paper: Paper, each: Format, *, whole: bool) -> None:
+    paper.wrapped((each.name, "name"), f"  {each.title}", hang=2)
+    if whole:
+        paper.blank()
+        for paragraph in each.reads.split("\n\n"):
+            paper.wrapped(" ".join(paragraph.split()), indent=2)
+        paper.blank()
+    paper.wrapped(("recognised by: ", "head"), each.known_by, indent=2)
+    paper.line(("cannot prove:", "head"), indent=2)
+    for sentence in each.loses:
+        paper.wrapped("- " + sentence, indent=4, hang=2)

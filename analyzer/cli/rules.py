@@ -1,0 +1,74 @@
+"""`analyzer rules`: the catalogue, and the manual of each rule."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import click
+
+from analyzer.cli import console
+from analyzer.errors import UsageError
+from analyzer.report.paper import Paper, Words
+from analyzer.rules import catalogue
+
+_HEADING = re.compile(r"^[A-Z][A-Za-z ]{1,30}:(?= |$)")
+
+
+@click.command(
+    "rules",
+    epilog="Examples: `analyzer rules`, `analyzer rules ARG001`, `analyzer rules args-schema-mismatch`, "
+    "`analyzer rules --output-format json`.",
+)
+@click.argument("name", metavar="[CODE-OR-SLUG]", required=False)
+@click.option(
+    "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
+)
+@click.option("--no-color", is_flag=True, help="No colour, even on a terminal.")
+def command(*, name: str | None, output_format: str, no_color: bool) -> None:
+    """List the rules with severity and confidence, or print the manual of one."""
+    found = catalogue.RULES
+    if name is not None:
+        rule = catalogue.find_rule(name)
+        if rule is None:
+            near = catalogue.nearest(name)
+            raise UsageError(
+                f"no rule {name!r}" + (f"; did you mean {near!r}?" if near else "; `analyzer rules` lists them")
+            )
+        found = (rule,)
+    if output_format == "json":
+        console.write(json.dumps([_record(rule) for rule in found], ensure_ascii=False, indent=1), "\n")
+        return
+    paper = Paper(width=console.width(), colour=console.colour(wanted=not no_color))
+    if name is not None:
+        _manual(paper, found[0])
+    else:
+        paper.table(
+            [
+                [(rule.code, "name"), rule.slug, (rule.severity, rule.severity), rule.confidence, rule.title]
+                for rule in found
+            ],
+            wrap_last=True,
+        )
+    console.write(paper.text())
+
+
+def _record(rule: catalogue.Rule) -> dict[str, str]:
+    return {
+        "code": rule.code,
+        "slug": rule.slug,
+        "severity": rule.severity,
+        "confidence": rule.confidence,
+        "scope": rule.scope,
+        "title": rule.title,
+        "manual": rule.manual,
+    }
+
+
+def _manual(paper: Paper, rule: catalogue.Rule) -> None:
+    paper.line((f"{rule.code} {rule.slug}", "name"), f" · {rule.severity} · {rule.confidence}")
+    paper.blank()
+    for line in rule.manual.splitlines():
+        heading = _HEADING.match(line)
+        words: list[Words] = [(heading[0], "head"), line[heading.end() :]] if heading else [line]
+        paper.exact(*words)

@@ -1,0 +1,138 @@
+"""What the audit looked at and what it could not judge: totals, hops, coverage, rules that did not run, inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from analyzer.report.paper import Paper, Words
+from analyzer.visible import visible
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+
+_INPUTS = 12  # inputs listed one by one
+_LISTED = 5  # of other lists
+_REASONS = {
+    "schema_unavailable": "no schema of the tool in the log or in a contract file",
+    "schema_invalid": "the schema breaks its own dialect",
+    "schema_ambiguous": "the table changed about then, and the candidates disagree",
+    "schema_unresolvable": "the schema refers to what is not in it; nothing is fetched",
+    "payload_redacted": "the recorder took the payload out",
+    "payload_truncated": "the recorder cut the payload",
+    "payload_ambiguous": "two parsers can read two values",
+    "payload_too_deep": "nested too deep for any engine",
+    "payload_too_large": "larger than the limit",
+    "pattern_undecided": "a pattern of the schema takes too long to decide",
+    "engine_failed": "the engine gave up",
+}
+
+
+def totals(paper: Paper, audit: Audit) -> None:
+    """The first line: how much of what was found, in how much of what was read."""
+    counts, summary = audit.summary["findings"], audit.summary
+    found: list[Words] = []
+    for severity, name in (("error", "error"), ("warning", "warning"), ("info", "note")):
+        text = counted(counts[severity], name)
+        found += [(text, severity) if counts[severity] else text, ", "]
+    if counts["suppressed"]:
+        found += [f"{counts['suppressed']} suppressed", ", "]
+    if audit.crashed:
+        found += [(counted(len(audit.crashed), "rule") + " crashed", "error"), ", "]
+    paper.wrapped(
+        *found[:-1],
+        f" in {counted(summary['sessions'], 'session')}: {counted(summary['events'], 'event')}, "
+        f"{counted(summary['calls'], 'call')}, {counted(summary['results'], 'result')}; {_covered(summary)}",
+    )
+    for rule, error in audit.crashed:
+        paper.wrapped((f"{rule} crashed: ", "error"), visible(str(error)), hang=2)
+
+
+def hops(paper: Paper, audit: Audit) -> None:
+    """The hop table: seen, judged, failed, and what cannot be judged with the reasons."""
+    if not audit.hops:
+        return
+    paper.heading("Hops")
+    head: list[Words] = [(word, "dim") for word in ("", "seen", "judged", "failed", "cannot be judged")]
+    rows: list[list[Words]] = [head]
+    for hop in audit.hops:
+        failed: Words = (str(hop["failed"]), "error") if hop["failed"] else "0"
+        rows.append([hop["hop"], str(hop["seen"]), str(hop["judged"]), failed, _reasons(hop["unjudged"]) or "-"])
+    paper.table(rows, indent=2, right=[1, 2, 3], wrap_last=True)
+
+
+def coverage(paper: Paper, audit: Audit) -> None:
+    """How much of what was owed a verdict has one, and why the rest has none."""
+    verdicts = audit.summary["verdicts"]
+    paper.heading("Coverage")
+    undecided = sum(verdicts["unverifiable"].values())
+    judged = f"{verdicts['valid']} valid, {verdicts['invalid']} invalid, {undecided} unverifiable"
+    bracketed = audit.summary["bracketed"]
+    paper.wrapped(
+        f"{_covered(audit.summary)}: {judged}",
+        f"; {verdicts['not_applicable']} owed none" if verdicts["not_applicable"] else "",
+        f"; {bracketed} judged in a window where the table changed" if bracketed else "",
+        indent=2,
+    )
+    paper.table(
+        [[str(count), reason, _REASONS.get(reason, "")] for reason, count in sorted(verdicts["unverifiable"].items())],
+        indent=4,
+        right=[0],
+        wrap_last=True,
+    )
+
+
+def rules_not_run(paper: Paper, audit: Audit) -> None:
+    """Rules that had nothing to look at, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for each in audit.summary["rules_not_run"]:
+        by_reason.setdefault(each["reason"], []).append(each["rule"])
+    if not by_reason:
+        return
+    paper.heading("Rules that could not run")
+    for reason, rules in by_reason.items():
+        paper.wrapped((", ".join(rules), "name"), f": {visible(reason)}", indent=2, hang=2)
+
+
+def inputs(paper: Paper, audit: Audit) -> None:
+    """What was read, what was not, and what is no log."""
+    paper.heading("Inputs")
+    # Those with something wrong are listed first, so that a cap never hides them.
+    wrong = [each for each in audit.inputs if each["unreadable"] or not each["format"]]
+    sound = [each for each in audit.inputs if not (each["unreadable"] or not each["format"])]
+    listed = [*wrong, *sound][: max(_INPUTS, len(wrong))]
+    paper.table([_input(each) for each in listed], indent=2, right=[0, 1])
+    if len(listed) < len(audit.inputs):
+        paper.line((f"and {len(audit.inputs) - len(listed)} more, all read", "dim"), indent=2)
+    for problem in audit.problems:
+        paper.wrapped(("not read: ", "error"), visible(str(problem), limit=1000), indent=2, hang=4)
+    if audit.unrecognised:
+        names = ", ".join(visible(name, limit=200) for name in audit.unrecognised[:_LISTED])
+        left = len(audit.unrecognised) - _LISTED
+        paper.wrapped(("no log, left out: ", "dim"), names, f" and {left} more" if left > 0 else "", indent=2, hang=4)
+    if not audit.inputs and not audit.problems and not audit.unrecognised:
+        paper.line("nothing to read", indent=2)
+
+
+def _input(each: dict[str, Any]) -> list[Words]:
+    unreadable: Words = (f"{each['unreadable']} unreadable", "error") if each["unreadable"] else "all read"
+    known: Words = each["format"] or ("not recognised", "error")
+    if not each["records"] and not each["format"]:
+        known = ("empty" if not each["bytes"] else "not recognised", "error")
+    return [counted(each["records"], "record"), unreadable, known, visible(each["path"], limit=1000)]
+
+
+def _covered(summary: dict[str, Any]) -> str:
+    share = summary["coverage"]
+    if share is None:
+        return "nothing was owed a verdict"
+    # Rounded down: 100 % is said only where nothing is missing.
+    return f"{int(share * 1000) / 10:g} % of the payloads judged"
+
+
+def _reasons(unjudged: dict[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(unjudged.items()))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun, in the plural where it needs one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

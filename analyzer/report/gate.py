@@ -1,0 +1,104 @@
+"""Gate records: what a host that checks each call before it runs would have written down, one JSON line a call.
+
+`pass` lists the top-level members of the arguments without a failure, in the order of the schema and then as sent;
+`fail` names each failing member by JSON Pointer with the keyword it breaks; `execute` is true only for a call that is
+valid. What could not be judged must not run: it fails with the reason `unverifiable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from analyzer import pointer
+from analyzer.report.json import encoded
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+
+
+def pieces(audit: Audit) -> Iterator[bytes]:
+    """The records as JSON Lines, in the order in which the sessions came and the model called."""
+    for record in records(audit.frames):
+        yield encoded(record) + b"\n"
+
+
+def records(frames: Mapping[str, pl.DataFrame]) -> Iterator[dict[str, Any]]:
+    """One record for each call that has a verdict; calls of hosted and free-text tools pass no gate and have none."""
+    failures: dict[int, list[dict[str, str]]] = {}
+    for row in frames["violations"].sort("verdict", "position").iter_rows(named=True):
+        if row["branch"] is None or not row["position"]:
+            failures.setdefault(row["verdict"], []).append(
+                {"path": row["instance_pointer"] or "", "reason": row["keyword"]}
+            )
+    order = _Orders(frames["schemas"])
+    for row in _judged(frames).iter_rows(named=True):
+        yield _record(row, failures.get(row["verdict"], []), order)
+
+
+def _judged(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Calls with the verdict that the gate would have reached: by the advertised schema, else by a contract file's."""
+    verdicts = (
+        frames["verdicts"]
+        .filter((pl.col("role") == "arguments") & (pl.col("verdict_is") != "not_applicable"))
+        .with_columns(
+            rank=(pl.col("side") != "advertised").cast(pl.Int8)
+            + 2 * (pl.col("reason") == "schema_unavailable").fill_null(value=False).cast(pl.Int8)
+        )
+        .sort("call", "rank", "verdict")
+        .unique("call", keep="first", maintain_order=True)
+        .select("call", "verdict", "verdict_is", "schema_id")
+    )
+    sessions = frames["sessions"].select("session", "first_event")
+    return (
+        frames["calls"]
+        .join(verdicts, on="call", maintain_order="left")
+        .join(sessions, on="session", how="left", nulls_equal=True, maintain_order="left")
+        .sort("first_event", "session", "seq", "call")
+    )
+
+
+class _Orders:
+    """The order of members by schema, read once for each."""
+
+    def __init__(self, schemas: pl.DataFrame) -> None:
+        self._texts = dict(zip(schemas["schema_id"], schemas["text"], strict=True))
+        self._members: dict[str | None, list[str]] = {}
+
+    def of(self, schema_id: str | None) -> list[str]:
+        if schema_id not in self._members:
+            schema = _decoded(self._texts.get(schema_id))
+            properties = schema.get("properties") if isinstance(schema, dict) else None
+            self._members[schema_id] = list(properties) if isinstance(properties, dict) else []
+        return self._members[schema_id]
+
+
+def _record(row: dict[str, Any], failures: list[dict[str, str]], order: _Orders) -> dict[str, Any]:
+    if row["verdict_is"] == "unverifiable":
+        failures = [{"path": "", "reason": "unverifiable"}]
+    guilty = {(pointer.parts(each["path"]) or [""])[0] for each in failures}
+    whole = any(not each["path"] for each in failures)
+    arguments = _decoded(row["text"])
+    members = list(arguments) if isinstance(arguments, dict) and not whole else []
+    first = [name for name in order.of(row["schema_id"]) if name in members]
+    passing = [*first, *(name for name in members if name not in first)]
+    return {
+        "check": row["name"],
+        "schema": "parameters",
+        "pass": [name for name in passing if name not in guilty],
+        "fail": failures,
+        "execute": row["verdict_is"] == "valid",
+        "session": row["session"],
+        "turn": row["turn"],
+        "call_id": row["call_id"],
+    }
+
+
+def _decoded(text: str | None) -> Any:
+    try:
+        return msgspec.json.decode(text or "null")
+    except (ValueError, RecursionError):
+        return None

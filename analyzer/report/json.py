@@ -1,0 +1,68 @@
+"""The JSON report, version `analyzer.audit/v1`; its schema is `audit-v1.schema.json` beside this file.
+
+One finding a line, so that a report can be searched, cut and compared line by line. Characters that could act on a
+terminal stand as escapes, which JSON readers undo: the document is exact and safe to print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from analyzer.report.version import version
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+
+SCHEMA = "analyzer.audit/v1"
+
+_BLOCK = 2_000  # findings turned into Python values at a time
+_ENCODER = msgspec.json.Encoder()
+_OUTSIDE = re.compile(r"[^ -~\n]")
+
+
+def pieces(audit: Audit) -> Iterator[bytes]:
+    """The document, in pieces."""
+    head = {"schema": SCHEMA, "version": version(), "inputs": audit.inputs, "summary": audit.summary}
+    yield encoded(head)[:-1] + b',\n"findings":['
+    before = b"\n"
+    for block in audit.findings.iter_slices(_BLOCK):
+        yield before + b",\n".join(map(encoded, records(block)))
+        before = b",\n"
+    yield b"\n]}\n"
+
+
+def records(findings: pl.DataFrame) -> list[dict[str, Any]]:
+    """FINDINGS as the objects of the report: no contract is null, nothing related is an empty list."""
+    rows = findings.to_dicts()
+    for row in rows:
+        for member in ("contract", "suppressed"):
+            held = row[member]
+            if held is not None and not any(held.values()):
+                row[member] = None
+        for member in ("failures", "related"):
+            row[member] = row[member] or []
+    return rows
+
+
+def encoded(value: object) -> bytes:
+    """One line of JSON without its newline; only what a terminal prints as it is stands unescaped."""
+    line = _ENCODER.encode(value)
+    if line.isascii():
+        return line.replace(b"\x7f", b"\\u007f")
+    return _OUTSIDE.sub(_escaped, line.decode()).encode()
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

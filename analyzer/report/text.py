@@ -1,0 +1,174 @@
+"""The text report: what an engineer on call reads at night. First where to look, then each fault with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from analyzer.report import accounts
+from analyzer.report.finding import concise, in_full
+from analyzer.report.json import records
+from analyzer.report.paper import Paper
+from analyzer.visible import visible
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+
+_FIRST = 8  # of the faults to look at first
+_GROUPS = 40  # different faults told in full
+_REPEATS = 3  # further occurrences of a fault that are named where they are
+
+_RANKS = {
+    "severity": {"error": 0, "warning": 1, "info": 2},
+    "confidence": {"certain": 0, "likely": 1, "hint": 2},
+}
+# Of two errors the one with consequences comes first: what ran, what leaked.
+_CONSEQUENCES = ("RUN", "SAFE")
+
+
+def page(audit: Audit, *, next_command: str, statistics: bool = False, width: int = 80, colour: bool = False) -> str:
+    """The report. `next_command` is its last line; `statistics` counts by rule in the place of the findings."""
+    paper = Paper(width=width, colour=colour)
+    found = faults(audit.findings)
+    accounts.totals(paper, audit)
+    if statistics:
+        _statistics(paper, audit.findings)
+    elif found.height:
+        _first(paper, found)
+        _told(paper, audit.findings, found)
+    accounts.hops(paper, audit)
+    accounts.coverage(paper, audit)
+    accounts.rules_not_run(paper, audit)
+    accounts.inputs(paper, audit)
+    paper.heading("Next")
+    paper.exact(next_command, indent=2)
+    return paper.text()
+
+
+def faults(findings: pl.DataFrame) -> pl.DataFrame:
+    """One row for each group of findings not suppressed, the worst first: the members of its first finding, counts."""
+    return (
+        findings.with_row_index("row")
+        .filter(pl.col("suppressed").is_null() | pl.col("suppressed").struct.field("reason").is_null())
+        .group_by("group", maintain_order=True)
+        .agg(
+            pl.col("row", "rule", "slug", "severity", "confidence", "message", "session", "call_id").first(),
+            times=pl.len(),
+            sessions=pl.col("session").n_unique(),
+        )
+        .sort(
+            *(pl.col(name).replace_strict(ranks, default=3, return_dtype=pl.Int8) for name, ranks in _RANKS.items()),
+            ~pl.col("rule").str.contains(f"^(?:{'|'.join(_CONSEQUENCES)})"),
+            -pl.col("times").cast(pl.Int64),
+            "row",
+        )
+    )
+
+
+def _first(paper: Paper, faults: pl.DataFrame) -> None:
+    paper.heading("Where to look first")
+    paper.table(
+        [
+            [
+                (fault["severity"], fault["severity"]),
+                (fault["rule"], "name"),
+                f"{fault['times']}x",
+                visible(fault["call_id"] or fault["session"] or "-", limit=24),
+                visible(fault["message"]),
+            ]
+            for fault in faults.head(_FIRST).iter_rows(named=True)
+        ],
+        indent=2,
+        right=[2],
+    )
+    left = faults.slice(_FIRST)
+    if left.height:
+        paper.line((f"and {left.height} more kinds of fault, {left['times'].sum()} findings", "dim"), indent=2)
+
+
+def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
+    told = faults.head(_GROUPS)
+    for session, rows in _by_session(_chosen(findings, told)):
+        paper.heading(f"Session {visible(session)}" if session is not None else "No session")
+        call: tuple[str | None, str | None] | None = None
+        for row in rows:
+            if (row["call_id"], row["tool"]) != call:
+                call = row["call_id"], row["tool"]
+                paper.blank()
+                if row["call_id"] is not None:
+                    paper.line(("call ", "dim"), (visible(row["call_id"], limit=60), "head"), *_of(row), indent=2)
+            tell = in_full if row["first"] else concise
+            tell(paper, row, indent=2 if row["call_id"] is None else 4)
+    left = faults.slice(_GROUPS)
+    if left.height:
+        paper.blank()
+        paper.wrapped(
+            f"{left.height} more kinds of fault ({left['times'].sum()} findings) are not told here: --statistics "
+            "counts them by rule, --select shows those of one rule, --output-format json has all."
+        )
+
+
+def _chosen(findings: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    """The findings to print: the first of each fault, marked `first`, and a few of its repeats, by session and call."""
+    nth = pl.int_range(pl.len()).over("group")
+    called = pl.col("row").min().over("session", "call_id", "tool")
+    return (
+        findings.with_row_index("row")
+        .filter(pl.col("suppressed").is_null() | pl.col("suppressed").struct.field("reason").is_null())
+        .join(told.select("group", "times", "sessions"), on="group", maintain_order="left")
+        .with_columns(nth=nth)
+        .filter(pl.col("nth") <= _REPEATS)
+        .with_columns(
+            first=pl.col("nth") == 0,
+            more=pl.col("times").cast(pl.Int64) - 1 - _REPEATS,
+            by_session=pl.col("row").min().over("session"),
+            by_call=called,
+        )
+        .sort("by_session", "by_call", "row")
+    )
+
+
+def _by_session(chosen: pl.DataFrame) -> Iterator[tuple[str | None, list[dict[str, Any]]]]:
+    rows: list[dict[str, Any]] = []
+    for row in records(chosen):
+        if rows and rows[0]["session"] != row["session"]:
+            yield rows[0]["session"], rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows[0]["session"], rows
+
+
+def _of(row: dict[str, Any]) -> list[str]:
+    tool = f"  {visible(row['tool'], limit=60)}" if row["tool"] else ""
+    turn = f"  turn {visible(row['turn'], limit=40)}" if row["turn"] else ""
+    return [tool, turn]
+
+
+def _statistics(paper: Paper, findings: pl.DataFrame) -> None:
+    counts = (
+        findings.group_by("rule", "slug", "severity")
+        .agg(times=pl.len(), sessions=pl.col("session").n_unique(), groups=pl.col("group").n_unique())
+        .sort("times", "rule", "severity", descending=[True, False, False])
+    )
+    if counts.is_empty():
+        return
+    paper.heading("Findings by rule")
+    paper.table(
+        [[("findings", "dim"), ("faults", "dim"), ("sessions", "dim"), ("severity", "dim"), ("rule", "dim"), ""]]
+        + [
+            [
+                str(row["times"]),
+                str(row["groups"]),
+                str(row["sessions"]),
+                (row["severity"], row["severity"]),
+                (row["rule"], "name"),
+                row["slug"],
+            ]
+            for row in counts.iter_rows(named=True)
+        ],
+        indent=2,
+        right=[0, 1, 2],
+    )

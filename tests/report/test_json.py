@@ -1,0 +1,61 @@
+"""The JSON report keeps to its schema, holds every finding in order, and is safe to print."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import pytest
+
+from analyzer.report import json as report
+from tests.report.made import audit, finding, location, source
+
+SCHEMA = json.loads(files("analyzer.report").joinpath("audit-v1.schema.json").read_bytes())
+
+
+def document(made: Any) -> Any:
+    whole = json.loads(b"".join(report.pieces(made)))
+    jsonschema.Draft202012Validator(SCHEMA).validate(whole)
+    return whole
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_an_audit_without_findings() -> None:
+    whole = document(audit())
+    assert list(whole) == ["schema", "version", "inputs", "summary", "findings"]
+    assert (whole["schema"], whole["findings"], whole["inputs"]) == ("analyzer.audit/v1", [], [source()])
+
+
+def test_a_finding_arrives_with_every_member() -> None:
+    related = [{"location": location(3), "call_id": "c0", "role": "first"}]
+    row = finding(related=related, suppressed={"reason": "known", "until": "2027-01-31"})
+    assert document(audit(row))["findings"] == [row]
+
+
+def test_what_a_finding_lacks_is_null_or_empty() -> None:
+    row = finding(contract=None, failures=None, related=None, hint=None, turn=None, call_id=None, tool=None, seq=None)
+    assert document(audit(row))["findings"] == [row | {"failures": [], "related": []}]
+
+
+def test_thousands_of_findings_keep_their_order() -> None:
+    rows = [finding(fingerprint=f"f{number}") for number in range(4_001)]
+    assert [each["fingerprint"] for each in document(audit(*rows))["findings"]] == [f"f{n}" for n in range(4_001)]
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "\x9b31m", "\u202eabc", "\x7f", "a\u200bb", "\U000e0041", "\u2028"])
+def test_nothing_in_it_acts_on_a_terminal_and_nothing_is_lost(hostile: str) -> None:
+    made = audit(finding(call_id=hostile, tool="näme 名"))
+    text = b"".join(report.pieces(made)).decode()
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert "näme 名" in text
+    assert document(made)["findings"][0]["call_id"] == hostile
+
+
+def test_one_finding_stands_on_one_line() -> None:
+    lines = b"".join(report.pieces(audit(finding(fingerprint="a"), finding(fingerprint="b")))).splitlines()
+    assert [json.loads(line.rstrip(b","))["fingerprint"] for line in lines[2:-1]] == ["a", "b"]
