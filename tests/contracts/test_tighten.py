@@ -141,9 +141,10 @@ def test_many_cheap_tightenings_are_not_dear_together() -> None:
     # Sessions of one call each; whichever half they fall in, each outlier breaks the bounds of one member.
     observations = [Observation(f"s{number}", make(number)) for number in range(500)]
     proposal = tighten(observations, {"type": "object"})
-    assert proposal.refused <= 0.01 * proposal.held_out
-    if any(step.reason.startswith("together") for step in proposal.steps):
-        assert sum(step.refused for step in proposal.steps if step.kept) >= proposal.refused
+    dropped = [step for step in proposal.steps if step.reason.startswith("together")]
+    assert dropped
+    assert all(0 < step.refused <= 0.01 * step.held_out for step in dropped)
+    assert 0 < proposal.refused <= 0.01 * proposal.held_out
 
 
 def test_free_text_and_maps_are_left_alone() -> None:
@@ -317,24 +318,40 @@ payloads = st.recursive(
 definitions = {"d": {"type": ["string", "integer"], "not": {"const": "k2"}}}
 
 
-def _never_loosens(root: Any, seen: list[Any], others: list[Any]) -> None:
+def _neighbours(payload: Any) -> list[Any]:
+    """The payload with one member or item at any depth taken out, or set to something else."""
+    near: list[Any] = [None, True, 3, 7, "k2", "free text", {}, []]
+    if isinstance(payload, dict):
+        near += [{other: value for other, value in payload.items() if other != name} for name in payload]
+        for name in "abcd":
+            near += [{**payload, name: value} for value in [*_neighbours(payload.get(name))]]
+    elif isinstance(payload, list):
+        near += [[*payload, None]]
+        near += [
+            [*payload[:n], value, *payload[n + 1 :]] for n in range(len(payload)) for value in _neighbours(payload[n])
+        ]
+    return near
+
+
+def _never_loosens(root: Any, seen: list[Any]) -> None:
     schema = {**root, "$defs": definitions}
     observations = [Observation(f"s{n % 4}", payload) for n, payload in enumerate(seen * 3)]
     proposal = tighten(observations, schema, limits=Limits(calls=2, sessions=2))
-    for payload in [*seen, *others]:
-        if valid(proposal.schema, payload):
-            assert valid(schema, payload)
     assert proposal.refused <= 0.01 * proposal.held_out
+    if proposal.schema != schema:
+        old, new = (jsonschema_rs.validator_for(one, offline=True) for one in (schema, proposal.schema))
+        for payload in [near for one in seen for near in _neighbours(one)]:
+            assert old.is_valid(payload) or not new.is_valid(payload)
 
 
 @settings(max_examples=100, deadline=None)
-@given(roots, st.lists(payloads, min_size=2, max_size=6), st.lists(payloads, max_size=8))
-def test_a_proposal_never_loosens(root: Any, seen: list[Any], others: list[Any]) -> None:
-    _never_loosens(root, seen, others)
+@given(roots, st.lists(payloads, min_size=1, max_size=4))
+def test_a_proposal_never_loosens(root: Any, seen: list[Any]) -> None:
+    _never_loosens(root, seen)
 
 
 @pytest.mark.long
-@settings(max_examples=5_000, deadline=None)
-@given(roots, st.lists(payloads, min_size=2, max_size=6), st.lists(payloads, max_size=8))
-def test_a_proposal_never_loosens_at_length(root: Any, seen: list[Any], others: list[Any]) -> None:
-    _never_loosens(root, seen, others)
+@settings(max_examples=3_000, deadline=None)
+@given(roots, st.lists(payloads, min_size=1, max_size=4))
+def test_a_proposal_never_loosens_at_length(root: Any, seen: list[Any]) -> None:
+    _never_loosens(root, seen)
