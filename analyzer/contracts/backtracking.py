@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 _MOST_CHARACTERS = 2_000
 _MOST_STATES = 150
-_MOST_STEPS = 200_000
+_MOST_STEPS = 20_000
 _MOST_NESTING = 40
 # From here a bounded repeat is as good as an unbounded one to whoever waits for it.
 _MANY = 16

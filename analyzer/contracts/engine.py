@@ -135,7 +135,7 @@ class Judge:
         if self._costly(payload):
             return [Violation("", "", "", "one of too many alternatives to be told apart", text_of(payload))]
         try:
-            return tell(self._errors(payload), self.schema, payload, limit=limit)
+            return tell(_errors(self._engine, payload), self.schema, payload, limit=limit)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
                 raise
@@ -143,21 +143,11 @@ class Judge:
 
     def _certain(self, payload: object) -> bool:
         """Say whether a keyword fails whatever the patterns say that were given up."""
-        return not self._costly(payload) and not all(undecided(error) for error in self._errors(payload))
+        return not self._costly(payload) and not all(undecided(error) for error in _errors(self._engine, payload))
 
     def _costly(self, payload: object) -> bool:
         doubtful = self._branching.recursive or self._branching.looks > MAX_TOLD
         return doubtful and telling(self.schema, self._references, payload) > MAX_TOLD
-
-    def _errors(self, payload: object) -> Iterable[jsonschema_rs.ValidationError]:
-        if not more_than(payload, MAX_EXPLAINED):
-            return self._engine.iter_errors(payload)
-        # The engine writes all failures down before it gives the first, and here they may be millions.
-        try:
-            self._engine.validate(payload)
-        except jsonschema_rs.ValidationError as error:
-            return [error]
-        return []
 
 
 def schema_errors(schema: object, dialect: str = dialects.DEFAULT) -> list[Violation]:
@@ -171,7 +161,7 @@ def schema_errors(schema: object, dialect: str = dialects.DEFAULT) -> list[Viola
         return []
     # The meta-schema is not at hand as a document, so what it expects comes from the errors themselves. Where
     # alternatives fail, the nearest one says it better than their list.
-    told = tell(_meta(dialect).iter_errors(schema), None, schema, limit=_MOST_ERRORS)
+    told = tell(_errors(_meta(dialect), schema), None, schema, limit=_MOST_ERRORS)
     return [violation._replace(level=0) for violation in told if violation.branch is None]
 
 
@@ -179,6 +169,17 @@ class _Refused(Exception):
     def __init__(self, problem: str, detail: str) -> None:
         super().__init__(detail)
         self.problem = problem
+
+
+def _errors(engine: jsonschema_rs.Validator, payload: object) -> Iterable[jsonschema_rs.ValidationError]:
+    if not more_than(payload, MAX_EXPLAINED):
+        return engine.iter_errors(payload)
+    # The engine writes all failures down before it gives the first, and here they may be millions.
+    try:
+        engine.validate(payload)
+    except jsonschema_rs.ValidationError as error:
+        return [error]
+    return []
 
 
 @cache

@@ -19,6 +19,7 @@ class References:
         self._base: dict[int, str] = {}
         self._resources: dict[str, object] = {"": root}
         self._anchors: dict[tuple[str, str], object] = {}
+        self._followed: dict[tuple[int, str], object | None] = {}
         stack: list[tuple[object, str]] = [(root, "")]
         while stack:
             schema, base = stack.pop()
@@ -38,7 +39,15 @@ class References:
 
     def follow(self, schema: dict[str, object], keyword: str = "$ref") -> object | None:
         """Return the subschema that `schema[keyword]` names, or None: it is outside the document or nowhere."""
-        reference = schema.get(keyword)
+        if keyword not in schema:
+            return None
+        key = (id(schema), keyword)
+        if key not in self._followed:
+            self._followed[key] = self._follow(schema, keyword)
+        return self._followed[key]
+
+    def _follow(self, schema: dict[str, object], keyword: str) -> object | None:
+        reference = schema[keyword]
         if not isinstance(reference, str):
             return None
         document, _, fragment = self.absolute(schema, reference).partition("#")
@@ -60,7 +69,7 @@ class References:
     def targets(self, schema: dict[str, object]) -> Iterator[object]:
         """All subschemas that the references of one schema lead to."""
         for keyword in REFERENCE_KEYWORDS:
-            target = self.follow(schema, keyword) if keyword in schema else None
+            target = self.follow(schema, keyword)
             if target is not None:
                 yield target
 

@@ -129,7 +129,10 @@ def _keyword(error: jsonschema_rs.ValidationError, schema: object) -> tuple[str,
     if isinstance(kind, _Kind.PropertyNames):
         return "propertyNames", text_of({_last(path, ""): _at(schema, path, None)}, _SHORT)
     values = [value for name, value in kind.as_dict().items() if name != "context"]
-    return kind.name, text_of(_at(schema, path, values[0] if len(values) == 1 else error.message), _SHORT)
+    says = values[0] if len(values) == 1 else error.message
+    if isinstance(kind, _Kind.Type) and len(kind.types) == 1:
+        says = kind.types[0]
+    return kind.name, text_of(_at(schema, path, says), _SHORT)
 
 
 def _last(path: list[str | int], default: str) -> str:
