@@ -69,6 +69,8 @@ RULES: tuple[Rule, ...] = (
     Rule("ARG005", "args-wrong-container", "error", scope="payload"),
     Rule("ARG006", "args-field-stringified", "error"),
     Rule("ARG007", "args-altered", "error"),
+    Rule("DRIFT001", "schema-drift", "error"),
+    Rule("DRIFT002", "tools-changed-mid-session", "warning"),
     Rule("OUT001", "output-not-string", "error", scope="payload"),
     Rule("OUT002", "output-double-encoded", "error"),
     Rule("OUT004", "output-schema-mismatch", "error"),
@@ -77,6 +79,8 @@ RULES: tuple[Rule, ...] = (
     Rule("OUT007", "result-contradictory", "error", scope="payload"),
     Rule("SAFE001", "output-secret", "error", scope="payload"),
     Rule("SAFE002", "output-stack-trace", "warning", scope="payload"),
+    Rule("TOOL001", "tool-schema-invalid", "error"),
+    Rule("TOOL003", "object-open", "warning"),
 )
 
 

@@ -1,0 +1,121 @@
+"""Whether an executor's words say that it refused the shape of arguments, and which member it means.
+
+A refusal names a constraint in the words of a validator (zod, pydantic, ajv, jsonschema, serde, Go's decoder, JSON-RPC
+-32602) and a member of the arguments, or their root. "Not found", "forbidden" or "limit exceeded" are business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_NAME = r"""[`'"\[(]*([\w.$/-]+)"""
+_TYPES = "(?:integer|number|string|boolean|object|array|null|list|int|float|dict|bool|map|sequence|u32|u64|i32|i64)"
+_MISSING = r"[Mm]issing (?:\d+ )?(?:the )?(?:required )?(?:positional |keyword-only )?"
+_CONSTRAINTS = {
+    "type": (
+        r"expected (?:a |an )?[\w|<>\[\]' ]{2,60}?,? (?:but )?(?:got|received|found)\b",
+        r"is not of type ['\"]",
+        rf"must be (?:a |an |of type )?{_TYPES}\b",
+        r"[Ii]nput should be (?:a |an )?valid\b",
+        r"[Ii]nvalid type: [^\n]{1,80}?, expected ",
+        r"cannot unmarshal \w+ into ",
+        r"\btype=\w+_(?:type|parsing)\b|\binvalid_type\b|\btype_error\b",
+    ),
+    "required": (
+        rf"{_NAME}[`'\"]* is a required (?:property|field|parameter|argument)",
+        rf"must have required property {_NAME}",
+        rf"{_MISSING}(?:field|argument|parameter|property|key|param)s?:? {_NAME}",
+        r"[Ff]ield required\b|\btype=missing\b",
+    ),
+    "additionalProperties": (
+        rf"[Aa]dditional properties are not allowed(?: \({_NAME})?",
+        r"must NOT have additional properties",
+        rf"[Uu]nrecogni[sz]ed key(?:\(s\)|s)?(?: in object)?:? ?{_NAME}|\bunrecognized_keys\b",
+        r"[Ee]xtra inputs are not permitted|\bextra_forbidden\b",
+        rf"[Uu]nknown field:? {_NAME}",
+        rf"unexpected (?:keyword argument|property|member|parameter|argument|field):? {_NAME}",
+    ),
+    "enum": (
+        r"is not one of \[",
+        r"must be equal to one of the allowed values",
+        r"\binvalid_enum_value\b|[Ii]nvalid enum value|[Ii]nvalid option: expected one of|[Uu]nknown variant ",
+        r"[Ii]nput should be ['\"]",
+    ),
+    "pattern": (
+        r"does not match ['\"^]",
+        r"must match pattern ",
+        r"[Ss]tring should match pattern",
+        r"must match format ",
+    ),
+    "range": (
+        r"is (?:greater|less) than (?:or equal to )?the (?:maximum|minimum) of -?\d",
+        r"must be (?:<=|>=|<|>) -?\d",
+        r"[Ii]nput should be (?:greater|less) than",
+        r"\btoo_(?:big|small)\b|Too (?:big|small): expected",
+        r"(?:Number|String|Array) must (?:contain|be) (?:at (?:least|most)|less than|greater than)",
+        r"must NOT have (?:more|fewer) than \d+ (?:characters|items|properties)",
+        r"should have at (?:most|least) \d+ (?:characters|items)",
+        r"is too (?:long|short)\b",
+    ),
+}
+_WORDINGS = {keyword: [re.compile(each) for each in patterns] for keyword, patterns in _CONSTRAINTS.items()}
+_BUSINESS = re.compile(
+    r"\bnot found\b|\bforbidden\b|unauthori[sz]ed|permission|\bdenied\b|\bconflict\b|\balready\b|\bexceeded\b|\bquota\b"
+    r"|rate.limit|time[d]? ?out|unavailable|\bexpired\b|insufficient|\bbalance\b|\bper (?:day|hour|order|user)\b",
+    re.IGNORECASE,
+)
+# A validator that says its name is not overruled by a word of business in a value it quotes.
+_VALIDATOR = re.compile(
+    r"validation error|-32602|invalid (?:arguments|params|parameters|input)|pars(?:e|ing)|schema", re.IGNORECASE
+)
+_ROOT = re.compile(
+    r"\b(?:arguments?|params|parameters|input|payload|request body|data|\(root\)|value)\b", re.IGNORECASE
+)
+_LONGEST = 4_000
+_MOST_NAMES = 500
+
+
+class Refusal(NamedTuple):
+    """The member refused (a bare name, "" for the root) and the constraint, as a keyword."""
+
+    member: str
+    constraint: str
+
+
+def refusal(text: str, arguments: Any) -> Refusal | None:
+    """What an error text refuses of these arguments, or None where it speaks of anything else."""
+    text = text[:_LONGEST]
+    if _BUSINESS.search(text) and not _VALIDATOR.search(text):
+        return None
+    names = list(dict.fromkeys(_names(arguments)))[:_MOST_NAMES]
+    for constraint, wordings in _WORDINGS.items():
+        for wording in wordings:
+            found = wording.search(text)
+            if found is None:
+                continue
+            told = next((group for group in found.groups() if group), None) if found.groups() else None
+            if told is not None:
+                return Refusal(told.rpartition("/")[2].rpartition(".")[2], constraint)
+            # Of several members named, the one nearest to the wording is meant.
+            near = [
+                (abs(place.start() - found.start()), name)
+                for name in names
+                for place in re.finditer(rf"(?<![\w]){re.escape(name)}(?![\w])", text)
+            ]
+            if near:
+                return Refusal(min(near)[1], constraint)
+            if _ROOT.search(text):
+                return Refusal("", constraint)
+    return None
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from _names(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _names(inner)

@@ -1,0 +1,49 @@
+"""Two versions of one schema in words: which accepts more, whom that breaks, and by which change first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+
+class Direction(NamedTuple):
+    """How the second version stands to the first."""
+
+    relation: str
+    breaks: bool
+    words: str
+    pointer: str  # of the change that is named first
+    confidence: str | None
+    wording_only: bool
+
+
+def told(role: str) -> str:
+    """A role in the plural, for a sentence."""
+    return "arguments" if role == "arguments" else "outputs"
+
+
+def direction(
+    a: Any, b: Any, role: str, *, strict: bool = False, payloads: Iterable[Any] = (), wording: bool = False
+) -> Direction | None:
+    """How `b` stands to `a`, or None where both promise the same; with `wording` new words alone are told too."""
+    from analyzer.contracts.compare import breaking, compare  # loads the engine, which most audits never need here
+
+    compared = compare(a, b, provider_strict=strict, payloads=payloads)
+    if compared.relation == "equal":
+        if not (wording and compared.changes):
+            return None
+        return Direction("equal", False, "only its wording changed", compared.changes[0].pointer, None, True)
+    kept = [change for change in compared.changes if change.direction != "none"] or list(compared.changes)
+    breakage = breaking(compared, role="arguments" if role == "arguments" else "output")
+    first = kept[0] if kept else None
+    named = "; ".join(f"{change.kind.replace('_', ' ')} at {change.pointer or 'the root'}" for change in kept[:3])
+    undecided = compared.relation == "unknown" and compared.witness_a is None and compared.witness_b is None
+    how = "different, and not decided which is wider" if compared.relation == "unknown" else compared.relation
+    return Direction(
+        relation=compared.relation,
+        breaks=breakage.verdict == "breaking",
+        words=f"the second is {how}" + (f" ({named})" if named else "") + f"; {breakage.reason}",
+        pointer=first.pointer if first else "",
+        confidence="hint" if undecided else None,
+        wording_only=compared.description_only,
+    )

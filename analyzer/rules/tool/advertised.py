@@ -1,0 +1,99 @@
+"""What was advertised, once per schema or tool: where it was shown first, and in how many sessions."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.trace import Trace
+
+
+def advertised(trace: Trace, *conditions: pl.Expr) -> pl.LazyFrame:
+    """One row per advertised schema: `schema_id`, its first offer, `shape` of the table's provider, `sessions` (count).
+
+    `conditions` filter the offers (columns of OFFERS and `shape`) before the first one is taken.
+    """
+    offers = trace.offers.lazy().filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
+    return (
+        offers.join(_shapes(trace), on=["session", "event"], how="left", maintain_order="left")
+        .filter(*conditions)
+        .sort("event", "tool", "role")
+        .group_by("schema_id", maintain_order=True)
+        .agg(
+            pl.col("session", "tool", "role", "channel", "shape").first(),
+            pl.col("event").first().alias("offer_event"),
+            pl.col("pointer").first().alias("offer_pointer"),
+            pl.col("session").n_unique().cast(pl.Int64).alias("sessions"),
+        )
+    )
+
+
+def facts(trace: Trace, *names: str) -> pl.LazyFrame:
+    """The facts of these kinds, with the place in the schema as `schema_pointer`."""
+    return (
+        trace.schema_facts.lazy()
+        .filter(pl.col("fact").is_in(names))
+        .select("schema_id", "fact", "value", schema_pointer="pointer")
+    )
+
+
+def at_schema(found: pl.LazyFrame, *, message: pl.Expr, hint: str, **more: pl.Expr) -> pl.LazyFrame:
+    """Hits at a place inside an advertised schema, from rows of `advertised` joined with `facts`."""
+    times = (
+        pl.when(pl.col("sessions") > 1)
+        .then(pl.format(" (advertised in {} sessions)", "sessions"))
+        .otherwise(pl.lit(""))
+    )
+    return found.sort("offer_event", "tool", "schema_pointer", "fact", "value").select(
+        "session",
+        "tool",
+        "schema_id",
+        "offer_event",
+        "offer_pointer",
+        "channel",
+        "schema_pointer",
+        event=pl.col("offer_event"),
+        pointer=pl.col("offer_pointer") + pl.col("schema_pointer"),
+        keyword=pl.col("fact"),
+        message=message + times + ".",
+        hint=pl.lit(hint),
+        **more,
+    )
+
+
+def where(column: str = "schema_pointer") -> pl.Expr:
+    """A place in a schema, for a sentence."""
+    return pl.when(pl.col(column) == "").then(pl.lit("The root")).otherwise(pl.col(column))
+
+
+def listed(trace: Trace) -> pl.LazyFrame:
+    """One row per tool of each table: TOOLS of role `arguments` with `shape`, and the table's first showing.
+
+    Columns besides: `session`, `event`, `channel`, `place` (pointer to the definition), `sessions` (count).
+    """
+    first = (
+        trace.showings.lazy()
+        .filter(pl.col("table").is_not_null())
+        .sort("event", "pointer")
+        .group_by("table", maintain_order=True)
+        .agg(
+            pl.col("session", "event", "channel").first(),
+            pl.col("pointer").first().alias("list"),
+            pl.col("session").n_unique().cast(pl.Int64).alias("sessions"),
+        )
+    )
+    return (
+        trace.tools.lazy()
+        .filter(pl.col("role") == "arguments")
+        .join(trace.tables.lazy().select("table", "shape"), on="table", how="left", maintain_order="left")
+        .join(first, on="table", maintain_order="left")
+        .with_columns(place=pl.col("list") + pl.col("pointer"))
+    )
+
+
+def _shapes(trace: Trace) -> pl.LazyFrame:
+    return (
+        trace.showings.lazy()
+        .join(trace.tables.lazy().select("table", "shape"), on="table", maintain_order="left")
+        .unique(["session", "event"], keep="first", maintain_order=True)
+        .select("session", "event", "shape")
+    )
