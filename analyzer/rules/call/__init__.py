@@ -1,0 +1,1 @@
+"""Identifiers, pairing, order."""

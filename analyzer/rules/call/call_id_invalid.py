@@ -1,0 +1,107 @@
+"""A call id is missing, empty, too long, or written in characters that the wire refuses.
+
+What it says: what is wrong with the id, and the wire's limit. Calls and posted results alike.
+Why it matters: the next request that carries the id is refused, or the result finds no call; a session that was recorded
+with one provider then cannot be continued with another.
+Bad:
+    tool get_order {"type":"object"}
+    turn
+    event {"type":"agent.session.turn.item.added","event_id":"x1","session_id":"s1","turn_id":"t1","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"","name":"get_order","arguments":{},"status":"in_progress","turn_id":"t1"}}
+    end
+Good:
+    tool get_order {"type":"object"}
+    server docs
+    turn
+    call c1 get_order {}
+    result c1 ok {}
+    mcp m1 docs search {} ok found
+    end
+Blind spots: the Agents API states no limit of length or characters, so only missing and empty ids count there. Wires
+that pair by position are not looked at.
+"""  # noqa: E501 - a wire line is one line
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.trace import Trace
+
+# Longest id and allowed characters, where the wire states them.
+_LIMITS: dict[str, tuple[int | None, str | None]] = {
+    "openai-agents-api": (None, None),
+    "openai-responses": (64, None),
+    "openai-chat": (None, None),
+    "codex-rollout": (None, None),
+    "anthropic-messages": (None, "^[a-zA-Z0-9_-]+$"),
+    "claude-code-jsonl": (None, "^[a-zA-Z0-9_-]+$"),
+}
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Calls first, then results whose own id is missing or empty."""
+    return pl.concat([_calls(trace), _results(trace)])
+
+
+def _calls(trace: Trace) -> pl.LazyFrame:
+    called = trace.calls.lazy().filter(
+        pl.col("wire").is_in(list(_LIMITS)), pl.col("kind").is_in(["function", "custom"])
+    )
+    call_id = pl.col("call_id")
+    wrong = [call_id.is_null(), call_id.str.strip_chars() == ""]
+    for wire, (longest, characters) in _LIMITS.items():
+        if longest is not None:
+            wrong.append((pl.col("wire") == wire) & (call_id.str.len_chars() > longest))
+        if characters is not None:
+            wrong.append((pl.col("wire") == wire) & ~call_id.str.contains(characters))
+    found = (
+        called.filter(pl.any_horizontal(wrong))
+        .sort("call")
+        .select("call", "call_id", "wire", "event", "pointer", "name")
+    )
+    return hits(
+        {
+            "call": row["call"],
+            "event": row["event"],
+            "pointer": _item(row["pointer"]),
+            "keyword": "call_id",
+            "message": f"The call of {row['name'] or 'a tool'} {_wrong(row['call_id'], row['wire'])}.",
+            "hint": "Keep the id that the model's provider gave; do not build ids out of names.",
+        }
+        for row in found.collect().iter_rows(named=True)
+    )
+
+
+def _results(trace: Trace) -> pl.LazyFrame:
+    empty = pl.col("call_id").is_null() | (pl.col("call_id").str.strip_chars() == "")
+    found = trace.result_sightings.lazy().filter(
+        pl.col("wire") == "openai-agents-api", pl.col("stage") == "post", empty
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "turn": row["turn"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": "call_id",
+            "message": f"The posted result {_wrong(row['call_id'], row['wire'])}, so it answers no call.",
+            "hint": "Post the result with the call id and the turn id of its required action.",
+        }
+        for row in found.sort("event").collect().iter_rows(named=True)
+    )
+
+
+def _item(pointer: str | None) -> str:
+    """The item that the arguments at a pointer belong to."""
+    return (pointer or "").rpartition("/")[0]
+
+
+def _wrong(call_id: str | None, wire: str) -> str:
+    if call_id is None:
+        return "has no call id"
+    if not call_id.strip():
+        return "has an empty call id"
+    longest, _ = _LIMITS[wire]
+    if longest is not None and len(call_id) > longest:
+        return f"has a call id of {len(call_id)} characters; the limit is {longest}"
+    return f"has the call id {call_id[:60]!r}, which holds characters that the wire refuses"

@@ -1,0 +1,99 @@
+"""A result was owed and none came.
+
+What it says: which of four it is. The call was never started: no result came although the session went on (error). Its
+turn was cancelled or failed with it, and the session went on (warning; error where the wire keeps the hole in the
+history). The recording ends while it waits (information). Or no snapshot says whether it was owed at all (a hint).
+Why it matters: the model goes on without the answer, guesses it, or the next request is refused for the hole.
+Bad:
+    tool get_order {"type":"object"}
+    turn
+    call c1 get_order {"id":"ord_1"}
+    end
+    turn
+    say Your order is on its way.
+    end
+Good:
+    tool get_order {"type":"object"}
+    tool print_label {"type":"object"} async
+    turn
+    item c0 get_order {"id":"ord_0"}
+    done c0
+    call c1 get_order {"id":"ord_1"}
+    result c1 ok {}
+    call c2 print_label {}
+    end
+    idle
+Blind spots: a result that was posted from elsewhere and not recorded looks the same. Asynchronous tools owe nothing by
+a certain time and are not judged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analyzer.rules.debts import ACTIONS, async_tools, snapshots, went_on
+from analyzer.rules.hits import hits, place
+from analyzer.trace import Trace
+
+_STOPPED = ("cancelled", "failed")
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Client calls without a result, with what became of them."""
+    open_calls = (
+        trace.calls.lazy()
+        .filter(pl.col("result").is_null(), pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
+        .join(async_tools(trace), on=["session", "tool"], how="anti")
+        .sort("call")
+    )
+    listed = snapshots(trace).select("session", listed=pl.lit(value=True)).unique()
+    refused = (
+        trace.result_sightings.lazy()
+        .filter(~pl.col("accepted"))
+        .sort("event")
+        .group_by("session", "pair_id", maintain_order=True)
+        .agg(refused=pl.first("event"))
+    )
+    owed = (pl.col("wire") != ACTIONS) | pl.col("action_seq").is_not_null() | pl.col("listed").is_null()
+    found = (
+        went_on(trace, open_calls)
+        .join(listed, on="session", how="left", maintain_order="left")
+        .filter(owed)
+        .join(refused, on=["session", "pair_id"], how="left", maintain_order="left")
+        .collect()
+    )
+    return hits(_hit(row) for row in found.iter_rows(named=True))
+
+
+def _hit(row: dict[str, Any]) -> dict[str, Any]:
+    actions = row["wire"] == ACTIONS
+    name, call_id = row["name"] or "a tool", row["call_id"]
+    stopped = row["ended"] in _STOPPED
+    moved = row["after"] if stopped or not actions else row["later"] or row["gone"] or row["ended"] == "completed"
+    hit: dict[str, Any] = {
+        "call": row["call"],
+        "hint": "Answer every required action, with a failure if need be, before the session goes on.",
+        "related": [place(row["refused"], "", "refused result", call_id)] if row["refused"] is not None else None,
+    }
+    if actions and row["action_seq"] is None:
+        how, hit["severity"], hit["confidence"] = "unknown", "info", "hint"
+        told = "has no result, and no snapshot says whether one was owed"
+    elif not moved and stopped:
+        how, hit["severity"] = "cancelled", "info"
+        told = f"has no result; its turn was {row['ended']} and nothing came after"
+    elif not moved:
+        how, hit["severity"] = "waiting", "info"
+        told = "has no result yet: the recording ends while it waits"
+    elif stopped:
+        how, hit["severity"] = "cancelled", "warning" if actions else None
+        told = f"has no result: its turn was {row['ended']} with it, and the session went on"
+    else:
+        how, told = (
+            "never started",
+            "has no result although the session went on: it was never started, or its result got lost",
+        )
+    if row["refused"] is not None:
+        told += "; a result that was posted for it was refused"
+    return {**hit, "keyword": how, "message": f"The call {call_id} of {name} {told}."}

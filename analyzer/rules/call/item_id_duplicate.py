@@ -1,0 +1,111 @@
+"""One item id stands on two items.
+
+What it says: the same item was sent twice in one request, or an id that one item has was given to another.
+Why it matters: the API refuses such a request, or takes the second item for a rewrite of the first; stores that key
+items by id lose one of them.
+Bad:
+    tool get_order {"type":"object"}
+    turn
+    call c1 get_order {"id":"ord_1"}
+    result c1 ok {}
+    event {"type":"agent.session.turn.item.added","event_id":"x1","session_id":"s1","turn_id":"t1","output_index":1,"item":{"type":"function_call","id":"fc_c1","call_id":"c2","name":"get_order","arguments":{"id":"ord_2"},"status":"in_progress","turn_id":"t1"}}
+    end
+Good:
+    tool get_order {"type":"object"}
+    turn
+    call c1 get_order {"id":"ord_1"}
+    result c1 ok {}
+    call fc_c1 get_order {"id":"ord_2"}
+    result fc_c1 ok {}
+    end
+Blind spots: only wires whose items have ids of their own are looked at; proxies that give an item a new id each time it
+is shown go unnoticed.
+"""  # noqa: E501 - a wire line is one line
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits, place
+from analyzer.rules.order import record_of
+from analyzer.trace import Trace
+
+_WIRES = ("openai-agents-api", "openai-responses")
+_HINT = "Send every item once, and let whoever makes items give each an id of its own."
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Items repeated inside one request, then ids that belong to different items."""
+    return pl.concat([_within_a_request(trace), _across_items(trace)])
+
+
+def _within_a_request(trace: Trace) -> pl.LazyFrame:
+    columns = ("session", "event", "pointer", "item_id")
+    shown = pl.concat(
+        [
+            sightings.lazy().filter(pl.col("stage") == "history", pl.col("item_id").is_not_null()).select(columns)
+            for sightings in (trace.call_sightings, trace.result_sightings)
+        ]
+    )
+    by = ["session", "record", "item_id"]
+    # The same fault is resent with every later request: its first place is enough.
+    again = (
+        shown.with_columns(record=record_of("event"))
+        .filter(pl.len().over(by) > 1)
+        .sort("event", "pointer")
+        .with_columns(first=pl.col("event").first().over(by), where=pl.col("pointer").first().over(by))
+        .filter(pl.int_range(pl.len()).over(by) == 1)
+        .unique(["session", "item_id"], keep="first", maintain_order=True)
+        .collect()
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "event": row["event"],
+            "pointer": row["pointer"],
+            "keyword": "request",
+            "message": f"The item {row['item_id']} stands twice in one request.",
+            "hint": _HINT,
+            "related": [place(row["first"], row["where"], "first")],
+        }
+        for row in again.iter_rows(named=True)
+    )
+
+
+def _across_items(trace: Trace) -> pl.LazyFrame:
+    known = trace.sessions.lazy().filter(pl.col("wires").str.contains_any(list(_WIRES))).select("session").unique()
+    columns = ("session", "event", "pointer", "item_id", "what")
+    calls = trace.calls.lazy().filter(pl.col("wire").is_in(list(_WIRES)))
+    results = trace.result_sightings.lazy().filter(pl.col("wire").is_in(list(_WIRES)), pl.col("item_id").is_not_null())
+    calls = calls.with_columns(what=pl.format("the call {}", pl.coalesce("call_id", "item_id")))
+    # An item of a server's call holds call and result in one.
+    results = results.filter(pl.col("pair_id") != pl.col("item_id")).with_columns(
+        what=pl.format("the result of {}", pl.col("pair_id"))
+    )
+    messages = trace.messages.lazy().join(known, on="session", how="semi").with_columns(what=pl.lit("a message"))
+    by = ["session", "item_id"]
+    again = (
+        pl.concat([each.select(columns) for each in (calls, results, messages)])
+        .filter(pl.col("item_id").is_not_null(), pl.col("what").n_unique().over(by) > 1)
+        .sort("event", "pointer")
+        .unique([*by, "what"], keep="first", maintain_order=True)
+        .with_columns(
+            first=pl.col("event").first().over(by),
+            where=pl.col("pointer").first().over(by),
+            was=pl.col("what").first().over(by),
+        )
+        .filter(pl.int_range(pl.len()).over(by) > 0)
+        .collect()
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "event": row["event"],
+            "pointer": row["pointer"],
+            "keyword": "item",
+            "message": f"The item id {row['item_id']} stands on {row['was']} and on {row['what']}.",
+            "hint": _HINT,
+            "related": [place(row["first"], row["where"], "first item with this id")],
+        }
+        for row in again.iter_rows(named=True)
+    )

@@ -1,0 +1,77 @@
+"""One call has two accepted results.
+
+What it says: a second result was accepted for a call that had one; whether they are identical or conflict.
+Why it matters: the model sees one of them, the books hold the other. A doubled result is mostly a doubled execution:
+a worker that came back after a restart and ran the call again.
+Bad:
+    tool reserve {"type":"object"}
+    turn
+    call c1 reserve {"seat":"4C"}
+    post c1 ok code R1
+    post c1 ok code R2
+    echo c1 ok code R1
+    done c1
+    end
+Good:
+    tool reserve {"type":"object"}
+    turn
+    call c1 reserve {"seat":"4C"}
+    exchange k1 400 c1 ok code R1
+    exchange k1 202 c1 ok code R1
+    echo c1 ok code R1
+    done c1
+    end
+Blind spots: where answers to posts are not recorded, a post counts as accepted.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits, place
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Every accepted result of a call after its first."""
+    told = ("success", "error", "text", "structured")
+    first = (
+        trace.results.lazy()
+        .filter(pl.col("rank") == 0, pl.col("call").is_not_null())
+        .select(
+            "call", at="event", where="pointer", first_key="key", **{f"first_{name}": pl.col(name) for name in told}
+        )
+    )
+    same = pl.all_horizontal([pl.col(name).eq_missing(pl.col(f"first_{name}")) for name in told])
+    again = (
+        trace.results.lazy()
+        .filter(pl.col("rank") > 0, ~pl.col("other_turn").fill_null(value=False))
+        .join(first, on="call", maintain_order="left")
+        .filter((pl.col("key") != pl.col("first_key")).fill_null(value=True))
+        .sort("result")
+        .select("result", "call", "call_id", "at", "where", "text", "first_text", same=same)
+        .collect()
+    )
+    return hits(
+        {
+            "result": row["result"],
+            "call": row["call"],
+            "keyword": "identical" if row["same"] else "conflicting",
+            "message": f"The call {row['call_id']} has a second accepted result, "
+            + ("identical to the first." if row["same"] else f"which conflicts with the first{_both(row)}."),
+            "hint": "Keep every result under its session, turn and call, and post the kept one again with its key."
+            if row["same"]
+            else "Find out which of the two the books hold: the call has probably run twice.",
+            "related": [place(row["at"], row["where"], "first result", row["call_id"])],
+        }
+        for row in again.iter_rows(named=True)
+    )
+
+
+def _both(row: dict[str, str | None]) -> str:
+    first, second = row["first_text"], row["text"]
+    if first is None or second is None or first == second:
+        return ""
+    at = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
+    start = max(0, at - 12)
+    return f": {first[start : at + 24]!r} and then {second[start : at + 24]!r}"

@@ -1,0 +1,76 @@
+"""A result came after its turn had ended or its request had been cancelled.
+
+What it says: how the turn had ended when the result was sent.
+Why it matters: nobody reads it any more, but the work was done. What the tool changed is not in the conversation.
+Bad:
+    tool scan {"type":"object"}
+    turn
+    call c1 scan {"root":"/srv"}
+    end cancelled
+    post c1@t1 ok clean
+    idle
+Good:
+    tool scan {"type":"object"}
+    tool print_label {"type":"object"} async
+    turn
+    call c1 scan {"root":"/srv"}
+    call c2 print_label {}
+    result c1 ok clean
+    end
+    post c2@t1 ok printed
+    idle
+Blind spots: posts and events come from two clocks; a result that was sent just before the turn ended and recorded just
+after it looks late. Where the order of two files is a guess, nothing is said.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.debts import async_tools
+from analyzer.rules.hits import hits, place
+from analyzer.rules.order import comparable
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results sent after the end of their call's turn, or after the call was cancelled."""
+    calls = trace.calls.lazy().join(async_tools(trace), on=["session", "tool"], how="anti")
+    # What the server writes itself (echoes, items on a page) may stand anywhere after the fact.
+    sent = (
+        trace.results.lazy()
+        .filter(pl.col("stage").is_in(["post", "executor", "message"]), ~pl.col("other_turn").fill_null(value=False))
+        .select("result", "call", "seq", "event")
+        .join(calls.select("session", "call", "call_id", "turn"), on="call", maintain_order="left")
+    )
+    turns = trace.turns.lazy().filter(pl.col("until").is_not_null())
+    ended = sent.join(
+        turns.select("session", "turn", "until", "status", end="end_event"),
+        on=["session", "turn"],
+        maintain_order="left",
+    )
+    cancelled = (
+        trace.call_sightings.lazy()
+        .filter(pl.col("status") == "cancelled", pl.col("call").is_not_null())
+        .group_by("call")
+        .agg(until=pl.min("seq"), end=pl.min("event"))
+        .with_columns(status=pl.lit("cancelled"))
+    )
+    columns = ["result", "call", "session", "call_id", "seq", "event", "until", "status", "end"]
+    late = (
+        pl.concat([ended.select(columns), sent.join(cancelled, on="call").select(columns)])
+        .filter(pl.col("seq") > pl.col("until"))
+        .sort("result", "until")
+        .unique("result", keep="first", maintain_order=True)
+    )
+    return hits(
+        {
+            "result": row["result"],
+            "call": row["call"],
+            "keyword": row["status"],
+            "message": f"The result of {row['call_id']} was sent after its turn or request had been {row['status']}.",
+            "hint": "Check what the tool has changed: the model never saw this result.",
+            "related": [place(row["end"], "", "end")] if row["end"] is not None else None,
+        }
+        for row in comparable(trace, late, "event", "end").collect().iter_rows(named=True)
+    )

@@ -1,0 +1,62 @@
+"""A result was sent to another turn than its call's.
+
+What it says: the turn the result names, and the turn in which the call with this id was made.
+Why it matters: the server looks for the call in the turn that is named. The result is refused or lost, and the call
+waits.
+Bad:
+    tool weigh {"type":"object"}
+    turn
+    call c1 weigh {"crate":"K1"}
+    result c1 ok 12 kg
+    end
+    turn
+    call c2 weigh {"crate":"K2"}
+    post c2@t1 ok 30 kg
+    end
+Good:
+    tool weigh {"type":"object"}
+    turn
+    call c1 weigh {"crate":"K1"}
+    result c1 ok 12 kg
+    end
+    turn
+    call c1 weigh {"crate":"K2"}
+    result c1 ok 30 kg
+    end
+Blind spots: a result sent to another session is an orphan there; sessions are judged one by one.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits, place
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results whose call lives in another turn."""
+    calls = trace.calls.lazy().select("call", home="turn", at="event", where="pointer")
+    found = (
+        trace.results.lazy()
+        .filter(pl.col("other_turn"), pl.col("call").is_not_null())
+        .join(calls, on="call", maintain_order="left")
+        .sort("result")
+        .select("result", "call", "call_id", "turn", "home", "at", "where", "event", "pointer", "stage", "wire")
+        .collect()
+    )
+    return hits(
+        {
+            "result": row["result"],
+            "call": row["call"],
+            "turn": row["turn"],
+            "event": row["event"],
+            "pointer": "/turn_id" if (row["stage"], row["wire"]) == ("post", "openai-agents-api") else row["pointer"],
+            "keyword": "turn_id",
+            "message": f"The result of {row['call_id']} was sent to turn {row['turn']}; "
+            f"the call was made in {row['home']}.",
+            "hint": f"Post it with the turn of its required action, {row['home']}.",
+            "related": [place(row["at"], row["where"], "call", row["call_id"])],
+        }
+        for row in found.iter_rows(named=True)
+    )

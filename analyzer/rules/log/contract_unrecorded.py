@@ -1,0 +1,68 @@
+"""Calls of a tool cannot be judged because its schema is nowhere to be found.
+
+What it says: neither the log nor a contract file holds the schema of the arguments, and how many calls that leaves
+unjudged. Once per tool and session; hosted tools, which have no schema anywhere, only as information.
+Why it matters: these calls are unverifiable, not right. An audit that passes them over in silence looks green.
+Bad:
+    server docs
+    turn
+    mcp m1 docs search {"q":"refunds"} ok found
+    end
+Good:
+    server docs
+    contract docs/search {"type":"object","properties":{"q":{"type":"string"}}}
+    turn
+    mcp m1 docs search {"q":"refunds"} ok found
+    end
+Blind spots: a contract file for another version of the tool judges as if it were the right one.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """One hit for each session and tool."""
+    verdicts = trace.verdicts.lazy().filter(pl.col("role") == "arguments")
+    known = verdicts.filter(pl.col("schema_id").is_not_null()).select("call").unique()
+    # A function that is missing from a table that was recorded is another fault: it was not advertised.
+    listed = (
+        trace.showings.lazy().filter(pl.col("scope") == "all").select("session", listed=pl.lit(value=True)).unique()
+    )
+    offered = trace.offers.lazy().select("session", "tool", offered=pl.lit(value=True)).unique()
+    unjudged = (
+        verdicts.filter(pl.col("reason") == "schema_unavailable")
+        .select("call")
+        .unique()
+        .join(known, on="call", how="anti")
+        .join(trace.calls.lazy().select("session", "call", "tool", "kind", "name"), on="call")
+        .join(listed, on="session", how="left")
+        .join(offered, on=["session", "tool"], how="left")
+        .filter(
+            ~(pl.col("kind").is_in(["function", "custom"]) & pl.col("listed") & pl.col("offered").is_null()).fill_null(
+                value=False
+            )
+        )
+    )
+    hosted = pl.col("kind").is_in(["hosted", "program", "search"])
+    count = pl.when(pl.col("count") == 1).then(pl.lit("one call")).otherwise(pl.format("{} calls", "count"))
+    return (
+        unjudged.sort("call")
+        .group_by("session", "tool", maintain_order=True)
+        .agg(pl.first("call", "kind", "name"), count=pl.len())
+        .select(
+            "session",
+            "call",
+            keyword=pl.lit("schema"),
+            severity=pl.when(hosted).then(pl.lit("info")),
+            message=pl.format(
+                "The schema of {} is neither in the log nor in a contract file: {} in this session cannot be judged.",
+                pl.col("name").fill_null("a tool"),
+                count,
+            ),
+            hint=pl.lit("Give the tool's schema as a contract file (--contracts)."),
+        )
+    )

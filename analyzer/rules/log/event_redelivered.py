@@ -1,0 +1,62 @@
+"""An event was delivered more than once.
+
+What it says: how many events of the session came again with the same id and the same content, as after a reconnect.
+Why it matters: the copies are folded before anything else is looked at. A consumer that does not fold them runs a call
+twice.
+Bad:
+    turn
+    item c1 get_order {"id":"ord_204418"}
+    again
+    action c1 get_order {"id":"ord_204418"}
+    result c1 ok {}
+    end
+Good:
+    turn
+    call c1 get_order {"id":"ord_204418"}
+    result c1 ok {}
+    end
+Blind spots: events without an id cannot be told from events that happened twice.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits, place
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """One hit for each session that has redelivered events."""
+    copies = trace.events.lazy().filter(pl.col("copy") == "redelivered").sort("event")
+    counted = (
+        copies.group_by("session", maintain_order=True)
+        .agg(pl.first("event", "event_id", "type"), count=pl.len())
+        .collect()
+    )
+    if counted.is_empty():
+        return hits(())
+    firsts = trace.events.lazy().filter(
+        pl.col("event_id").is_in(counted["event_id"].implode()), pl.col("copy").is_null()
+    )
+    first = firsts.sort("event").unique(["session", "event_id"], keep="first", maintain_order=True)
+    rows = counted.lazy().join(
+        first.select("session", "event_id", first="event"), on=["session", "event_id"], how="left", nulls_equal=True
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": "event_id",
+            "message": f"{_events(row['count'])} delivered again with the same content, "
+            f"the first being {row['event_id']} ({row['type']}); the copies are folded.",
+            "hint": "Consumers must drop repeats by event id before they act on a call.",
+            "related": [place(row["first"], "", "first delivery")] if row["first"] is not None else None,
+        }
+        for row in rows.sort("event").collect().iter_rows(named=True)
+    )
+
+
+def _events(count: int) -> str:
+    return "One event was" if count == 1 else f"{count} events were"

@@ -1,0 +1,114 @@
+"""Events stand in an order in which they cannot have happened.
+
+What it says: a result before its call, a number (ordinal or sequence) that goes back, or a time that goes back by more
+than the allowed clock skew. Numbers and times are reported once per session and file, with the first place.
+Why it matters: which schema was in force, which result was late and which call came first are read off the order. Where
+it is wrong, so are they.
+Bad:
+    tool get_order {"type":"object"}
+    clock 60
+    turn
+    clock 20
+    say Done.
+    end
+Good:
+    tool get_order {"type":"object"}
+    clock 20
+    turn
+    clock 18
+    call c1 get_order {}
+    result c1 ok {}
+    end
+Blind spots: the order of several files of one session is taken from their numbers or times where they have them; where
+it is a guess, nothing is compared across files. Trees of spans are written children first and are not judged by time.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import polars as pl
+
+from analyzer.rules.hits import hits, place
+from analyzer.rules.order import comparable
+from analyzer.trace import Trace
+
+# Formats that write a parent when it ends, after its children.
+_SPANS = ("otlp", "agents-sdk", "openinference", "langfuse", "langsmith", "otel")
+_HINT = "Sort the log by what orders it (numbers, times) and audit it again, or look at the recorder."
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results before their calls, and the first step back of numbers and of times."""
+    return pl.concat([_results(trace), _steps_back(trace)])
+
+
+def _results(trace: Trace) -> pl.LazyFrame:
+    calls = trace.calls.lazy().select("call", "call_id", called="seq", at="event", where="pointer")
+    early = (
+        trace.results.lazy()
+        .filter(pl.col("call").is_not_null())
+        .select("session", "call", "result", "seq", "event")
+        .join(calls, on="call", maintain_order="left")
+        .filter(pl.col("seq") < pl.col("called"))
+    )
+    return hits(
+        {
+            "call": row["call"],
+            "result": row["result"],
+            "keyword": "result",
+            "message": f"The result of call {row['call_id']} stands before the call.",
+            "hint": _HINT,
+            "related": [place(row["at"], row["where"], "call", row["call_id"])],
+        }
+        for row in comparable(trace, early, "event", "at").sort("result").collect().iter_rows(named=True)
+    )
+
+
+def _steps_back(trace: Trace) -> pl.LazyFrame:
+    events = trace.events.lazy().filter(pl.col("copy").is_null()).sort("event")
+    by = ["session", "source"]
+    number, before = pl.col("number"), pl.col("number").shift(1).over(by)
+    numbers = events.filter(number.is_not_null()).with_columns(was=before, then=pl.col("event").shift(1).over(by))
+    # Numbers that begin anew are those of the next response or connection.
+    numbers = numbers.filter(number < pl.col("was"), number > 1).select(
+        *by, "event", "then", now=number.cast(pl.String), was=pl.col("was").cast(pl.String), what=pl.lit("number")
+    )
+    spans = trace.sources.lazy().filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS))).select("source")
+    skew = timedelta(seconds=trace.settings.clock_skew)
+    times = (
+        events.filter(pl.col("time").is_not_null())
+        .join(spans, on="source", how="anti", maintain_order="left")
+        .with_columns(was=pl.col("time").shift(1).over(by), then=pl.col("event").shift(1).over(by))
+        .filter(pl.col("time") < pl.col("was") - skew)
+        .select(
+            *by,
+            "event",
+            "then",
+            now=pl.col("time").dt.to_string("iso:strict"),
+            was=pl.col("was").dt.to_string("iso:strict"),
+            what=pl.lit("time"),
+        )
+    )
+    first = (
+        pl.concat([numbers, times])
+        .sort("event", "what")
+        .group_by(*by, "what", maintain_order=True)
+        .agg(pl.first("event", "then", "now", "was"), count=pl.len())
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": row["what"],
+            "message": f"The {row['what']} goes back from {row['was']} to {row['now']}{_times(row['count'])}.",
+            "hint": _HINT,
+            "related": [place(row["then"], "", "the event before")],
+        }
+        for row in first.collect().iter_rows(named=True)
+    )
+
+
+def _times(count: int) -> str:
+    return "" if count == 1 else f", the first of {count} such places in this session"

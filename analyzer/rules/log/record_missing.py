@@ -1,0 +1,126 @@
+"""Records are missing from the log.
+
+What it says: a gap in the numbers of the events, calls that were begun and never shown as finished in a turn that
+completed, a recording that begins in the middle of its session, or a last page that says there are more. Once per
+session and kind, with the count.
+Why it matters: what is missing cannot be audited, and what hangs on it (a call, a table, a result) looks wrong.
+Bad:
+    tool get_order {"type":"object"}
+    turn
+    item c1 get_order {}
+    end
+Good:
+    tool get_order {"type":"object"}
+    turn
+    item c1 get_order {}
+    done c1
+    end
+Blind spots: logs without numbers show no gap. Recorders that leave out events on purpose (deltas) leave gaps too.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.rules.order import record_of
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Gaps, unfinished items, missing beginnings and missing pages."""
+    kinds = pl.concat([_gaps(trace), _unfinished(trace), _begun_late(trace), _pages(trace)])
+    return hits(
+        {
+            "session": row["session"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": row["kind"],
+            "message": row["message"],
+            "hint": "Fetch what is missing (items pages, the other files of the session) and audit them together.",
+        }
+        for row in kinds.collect().iter_rows(named=True)
+    )
+
+
+def _gaps(trace: Trace) -> pl.LazyFrame:
+    numbered = trace.events.lazy().filter(pl.col("number").is_not_null(), pl.col("copy").is_null()).sort("event")
+    # Numbers may count the session's events or those of the whole file: a gap is one only if it is one in both.
+    here = pl.col("number") - pl.col("number").shift(1).over("session", "source")
+    there = pl.col("number") - pl.col("number").shift(1).over("source")
+    missing = pl.min_horizontal(here, there) - 1
+    return (
+        numbered.with_columns(missing=missing, before=pl.col("number").shift(1).over("source"))
+        .filter(pl.col("missing") > 0)
+        .group_by("session", maintain_order=True)
+        .agg(pl.first("event", "before", "number"), pl.sum("missing"))
+        .select(
+            "session",
+            "event",
+            kind=pl.lit("gap"),
+            message=pl.format(
+                "{} numbers are missing, the first after {}: the next is {}.", "missing", "before", "number"
+            ),
+        )
+    )
+
+
+def _unfinished(trace: Trace) -> pl.LazyFrame:
+    added = trace.events.lazy().filter(pl.col("type").str.ends_with("item.added")).select("event")
+    begun = trace.call_sightings.lazy().join(added, on="event", how="semi").select("call").unique()
+    finished = trace.call_sightings.lazy().filter(pl.col("stage") == "done").select("call").unique()
+    completed = trace.turns.lazy().filter(pl.col("status") == "completed").select("session", "turn")
+    return (
+        trace.calls.lazy()
+        .join(begun, on="call", how="semi")
+        .join(finished, on="call", how="anti")
+        .join(completed, on=["session", "turn"], how="semi")
+        .sort("call")
+        .group_by("session", maintain_order=True)
+        .agg(pl.first("event", "call_id", "item_id"), count=pl.len())
+        .select(
+            "session",
+            "event",
+            kind=pl.lit("unfinished"),
+            message=pl.format(
+                "{} of this session's calls were begun and never shown as finished though the turn completed, "
+                "the first being {}.",
+                "count",
+                pl.coalesce("call_id", "item_id", pl.lit("one without an id")),
+            ),
+        )
+    )
+
+
+def _begun_late(trace: Trace) -> pl.LazyFrame:
+    return (
+        trace.sessions.lazy()
+        .filter(~pl.col("from_start"), pl.col("session").is_not_null())
+        .sort("first_event")
+        .select(
+            "session",
+            event="first_event",
+            kind=pl.lit("start"),
+            message=pl.lit("The recording begins in the middle of the session: what came before is not known."),
+        )
+    )
+
+
+def _pages(trace: Trace) -> pl.LazyFrame:
+    paged = trace.events.lazy().filter(pl.col("pointer").str.contains("/data/", literal=True))
+    last = paged.group_by("session").agg(last=record_of("event").max())
+    return (
+        trace.faults.lazy()
+        .filter(pl.col("fault") == "more_pages")
+        .join(last, on="session", how="left", nulls_equal=True)
+        .filter(pl.col("last").is_null() | (record_of("event") >= pl.col("last")))
+        .sort("event")
+        .group_by("session", maintain_order=True)
+        .agg(pl.last("event"))
+        .select(
+            "session",
+            "event",
+            kind=pl.lit("pages"),
+            message=pl.lit("The last page of a list says that there are more, and they are not in the log."),
+        )
+    )

@@ -1,0 +1,44 @@
+"""A record cannot be read: it is no JSON, no stream frame, or too large.
+
+What it says: which record, at which byte, and why. The record is left out; everything before and after it is read.
+Why it matters: what stood there was not audited. A result in a broken record looks like a call without an answer.
+Bad:
+    turn
+    line {"type":"agent.session.turn.completed",,"turn_id":"t1"}
+    idle
+Good:
+    turn
+    line
+    end
+    idle
+Blind spots: a record that is JSON by accident (half a line that happens to close) is read as what it says.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """One hit for each record that was left out."""
+    left_out = pl.col("fault").is_in(["unreadable", "too_large"])
+    where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(pl.format(" (byte {} of the record)", "at"))
+    return (
+        trace.faults.lazy()
+        .filter(left_out)
+        .select(
+            "session",
+            "event",
+            pointer=pl.lit(""),
+            keyword="fault",
+            message=pl.concat_str(
+                pl.lit("A record cannot be read and is left out: "),
+                pl.col("detail").fill_null("no JSON"),
+                where,
+                pl.lit("."),
+            ),
+            hint=pl.lit("Look at the recorder; what stood in this record was not audited."),
+        )
+    )

@@ -1,0 +1,72 @@
+"""A call ran although its arguments failed the schema in force.
+
+What it says: the arguments are invalid under the schema that was in force at the model call, and the call succeeded.
+Certain for functions; likely for servers, which may coerce, and where the table changed near the call. Where the wire
+has no success flag it is a hint.
+Why it matters: nothing stood between the model and the tool. Whatever the extra or wrong member did, it was done.
+Bad:
+    tool refund {"type":"object","properties":{"order":{"type":"string","pattern":"^ord_[0-9]{6}$"}}}
+    turn
+    call c1 refund {"order":"204418"}
+    result c1 ok paid
+    end
+Good:
+    tool refund {"type":"object","properties":{"order":{"type":"string","pattern":"^ord_[0-9]{6}$"}}}
+    turn
+    call c1 refund {"order":"204418"}
+    result c1 failed order: no such form
+    call c2 refund {"order":"ord_204418"}
+    result c2 ok paid
+    end
+Blind spots: a host that refuses a call and reports the refusal as a success looks as if it had run it. What the tool
+did is not known.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.failures import decided, failure_words
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Calls that were answered without failure and whose deciding verdict is invalid."""
+    ran = (
+        trace.calls.lazy()
+        .filter(pl.col("outcome").is_in(["ok", "unknown"]))
+        .select("call", "kind", "name", "outcome", answer="result")
+    )
+    answers = trace.results.lazy().select(answer="result", answered="event", where="pointer", answer_id="call_id")
+    likely = (pl.col("window") == "bracketed") | (pl.col("kind") != "function") | (pl.col("side") != "advertised")
+    unknown = pl.col("outcome") == "unknown"
+    answer = pl.struct(
+        pl.col("answered").alias("event"),
+        pl.col("where").alias("pointer"),
+        pl.col("answer_id").alias("call_id"),
+        pl.lit("result").alias("role"),
+    )
+    return (
+        decided(trace, "arguments", "call")
+        .filter(pl.col("verdict_is") == "invalid")
+        .select("verdict", "call", "window", "side")
+        .join(ran, on="call")
+        .join(answers, on="answer", how="left")
+        .join(failure_words(trace), on="verdict", how="left")
+        .sort("call")
+        .select(
+            "verdict",
+            "call",
+            severity=pl.when(unknown).then(pl.lit("warning")),
+            confidence=pl.when(unknown).then(pl.lit("hint")).when(likely).then(pl.lit("likely")),
+            message=pl.format(
+                "{} ran although its arguments fail the schema in force: {}.",
+                pl.col("name").fill_null("A tool"),
+                pl.col("words").fill_null("see the failures"),
+            ),
+            hint=pl.lit(
+                "Validate before the tool runs, and answer an invalid call with a failure that names the member."
+            ),
+            related=pl.concat_list(answer),
+        )
+    )

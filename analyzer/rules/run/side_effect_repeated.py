@@ -1,0 +1,144 @@
+"""The same call was executed twice.
+
+What it says: a call of the same tool with the same arguments (whatever the order of their members) had succeeded, and
+it ran again: after an error, a turn that broke off, a resume or a compaction, without the user having asked again.
+Certain for tools that are declared writing; a hint for others, and only after something went wrong.
+Why it matters: the customer is refunded twice.
+Bad:
+    tool refund {"type":"object"}
+    writes refund
+    user refund order 7
+    turn
+    call c1 refund {"order":"7","amount":5}
+    result c1 ok paid
+    end failed
+    turn
+    call c2 refund {"amount":5,"order":"7"}
+    result c2 ok paid
+    end
+Good:
+    tool refund {"type":"object"}
+    writes refund
+    user refund order 7
+    turn
+    call c1 refund {"order":"7","amount":5}
+    result c1 failed timeout
+    call c2 refund {"order":"7","amount":5}
+    result c2 ok paid
+    end
+    user once more, please
+    turn
+    call c3 refund {"order":"7","amount":5}
+    result c3 ok paid
+    end
+Blind spots: a first call that ran and whose answer got lost counts as failed. Tools that are not declared writing and
+whose names say that they read are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from analyzer.rules.canonical import canonical
+from analyzer.rules.hits import hits, place
+from analyzer.trace import Trace
+
+_READS = (
+    r"(?i)(?:^|[^a-z0-9])(?:get|list|read|search|find|query|fetch|look_?up|check|describe|poll|wait|status|view|show"
+    r"|count|load|preview|validate|calculate|convert|ls|cat|grep|exec_command|write_stdin|bash|shell)(?:$|[^a-z])"
+)
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Pairs of equal calls that both ran, with a cause between them or a tool that writes."""
+    writes, reads = sorted(trace.settings.writes), sorted(trace.settings.reads)
+    broken = _broken(trace)
+    written = pl.col("name").is_in(writes)
+    named = pl.col("name").fill_null("").str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
+    harmless = pl.col("name").is_in(reads) | named.str.contains(_READS)
+    by = ["session", "tool"]
+    ran = (
+        trace.calls.lazy()
+        .filter(pl.col("outcome").is_in(["ok", "unknown"]), pl.col("kind").is_in(["function", "custom", "mcp"]))
+        .join(broken.select("session", troubled=pl.lit(value=True)).unique(), on="session", how="left")
+        .filter(written | (pl.col("troubled") & ~harmless), pl.len().over(by) > 1)
+        .join(trace.results.lazy().select("result", answered="seq"), on="result", how="left")
+        .sort("seq", "call")
+        .select(
+            *by,
+            "call",
+            "call_id",
+            "name",
+            "text",
+            "seq",
+            "reply",
+            "turn",
+            "event",
+            "pointer",
+            "answered",
+            written=written,
+        )
+        .collect()
+    )
+    if ran.is_empty():
+        return hits(())
+    sessions = pl.col("session").is_in(ran["session"].unique().implode())
+    causes: dict[str, list[tuple[int, str]]] = {}
+    for session, seq, why in broken.filter(sessions).sort("seq", "why").collect().iter_rows():
+        causes.setdefault(session, []).append((seq, why))
+    return hits(_repeats(ran, causes, _asked(trace, sessions)))
+
+
+def _broken(trace: Trace) -> pl.LazyFrame:
+    """Where something went wrong or was cut off: session, seq, why."""
+    errors = trace.events.lazy().filter(pl.col("kind") == "error", pl.col("copy").is_null())
+    turns = trace.turn_states.lazy().filter(pl.col("status").is_in(["failed", "cancelled"]))
+    return pl.concat(
+        [
+            errors.select("session", "seq", why=pl.lit("an error")),
+            turns.select("session", "seq", why=pl.format("a {} turn", "status")),
+            trace.summaries.lazy().select("session", "seq", why=pl.format("a {}", pl.col("what").fill_null("cut"))),
+        ]
+    ).filter(pl.col("session").is_not_null(), pl.col("seq").is_not_null())
+
+
+def _asked(trace: Trace, sessions: pl.Expr) -> dict[str, list[int]]:
+    """Where the user said something new: resent history, and the same words sent again, ask for nothing."""
+    said = trace.messages.lazy().filter(pl.col("role") == "user", sessions).sort("seq", "event")
+    new = said.unique(["session", "text"], keep="first", maintain_order=True).select("session", "seq").collect()
+    asked: dict[str, list[int]] = {}
+    for session, seq in new.iter_rows():
+        asked.setdefault(session, []).append(seq)
+    return asked
+
+
+def _repeats(
+    ran: pl.DataFrame, causes: dict[str, list[tuple[int, str]]], asked: dict[str, list[int]]
+) -> Iterator[dict[str, Any]]:
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in ran.iter_rows(named=True):
+        groups.setdefault((row["session"], row["tool"], canonical(row["text"])), []).append(row)
+    for (session, _, _), calls in groups.items():
+        for first, again in pairwise(calls):
+            since, until = first["answered"] or first["seq"], again["seq"]
+            if first["reply"] == again["reply"] or until < since:
+                continue  # twins of one reply are meant
+            if any(first["seq"] < seq < until for seq in asked.get(session, [])):
+                continue
+            why = next((why for seq, why in causes.get(session, []) if first["seq"] < seq < until), None)
+            if why is None and not again["written"]:
+                continue
+            yield {
+                "call": again["call"],
+                "confidence": None if again["written"] else "hint",
+                "severity": None if again["written"] else "warning",
+                "keyword": "arguments",
+                "message": f"{again['name'] or 'A tool'} ran twice with the same arguments: as {first['call_id']}, and"
+                f"{f' after {why}' if why else ''} again as {again['call_id']}.",
+                "hint": "Keep the result of every call and post it again instead of running the call again.",
+                "related": [place(first["event"], first["pointer"], "first execution", first["call_id"])],
+            }
