@@ -14,7 +14,9 @@ import msgspec
 import polars as pl
 
 from analyzer import pointer
+from analyzer.report.evidence import Recorded
 from analyzer.report.json import encoded
+from analyzer.rules.failures import failed_members
 
 if TYPE_CHECKING:
     from analyzer.audit import Audit
@@ -22,19 +24,18 @@ if TYPE_CHECKING:
 
 def pieces(audit: Audit) -> Iterator[bytes]:
     """The records as JSON Lines, in the order in which the sessions came and the model called."""
-    for record in records(audit.frames):
-        yield encoded(record) + b"\n"
+    with Recorded(audit) as recorded:
+        for record in records(audit.frames, recorded):
+            yield encoded(record) + b"\n"
 
 
-def records(frames: Mapping[str, pl.DataFrame]) -> Iterator[dict[str, Any]]:
+def records(frames: Mapping[str, pl.DataFrame], recorded: Recorded) -> Iterator[dict[str, Any]]:
     """One record for each call that has a verdict; calls of hosted and free-text tools pass no gate and have none."""
     failures: dict[int, list[dict[str, str]]] = {}
-    for row in frames["violations"].sort("verdict", "position").iter_rows(named=True):
-        if row["branch"] is None or not row["position"]:
-            failures.setdefault(row["verdict"], []).append(
-                {"path": row["instance_pointer"] or "", "reason": row["keyword"]}
-            )
-    order = _Orders(frames["schemas"])
+    failed = frames["violations"].sort("verdict", "position").select("verdict", "keyword", path=failed_members())
+    for verdict, keyword, path in failed.iter_rows():
+        failures.setdefault(verdict, []).append({"path": path or "", "reason": keyword})
+    order = _Orders(frames["schemas"], recorded)
     for row in _judged(frames).iter_rows(named=True):
         yield _record(row, failures.get(row["verdict"], []), order)
 
@@ -50,7 +51,7 @@ def _judged(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         )
         .sort("call", "rank", "verdict")
         .unique("call", keep="first", maintain_order=True)
-        .select("call", "verdict", "verdict_is", "schema_id")
+        .select("call", "verdict", "verdict_is", "schema_id", "offer_event", "offer_pointer")
     )
     sessions = frames["sessions"].select("session", "first_event")
     return (
@@ -64,16 +65,20 @@ def _judged(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 class _Orders:
     """The order of members by schema, read once for each."""
 
-    def __init__(self, schemas: pl.DataFrame) -> None:
+    def __init__(self, schemas: pl.DataFrame, recorded: Recorded) -> None:
         self._texts = dict(zip(schemas["schema_id"], schemas["text"], strict=True))
-        self._members: dict[str | None, list[str]] = {}
+        self._recorded = recorded
+        self._members: dict[tuple[Any, ...], list[str]] = {}
 
-    def of(self, schema_id: str | None) -> list[str]:
-        if schema_id not in self._members:
-            schema = _decoded(self._texts.get(schema_id))
+    def of(self, schema_id: str | None, event: int | None, pointer: str | None) -> list[str]:
+        key = schema_id, event, pointer
+        if key not in self._members:
+            # The canonical text has its members sorted; the order they were written in stands in the log.
+            schema = None if event is None else self._recorded.element(event, pointer)
+            schema = _decoded(self._texts.get(schema_id)) if schema is None else schema
             properties = schema.get("properties") if isinstance(schema, dict) else None
-            self._members[schema_id] = list(properties) if isinstance(properties, dict) else []
-        return self._members[schema_id]
+            self._members[key] = list(properties) if isinstance(properties, dict) else []
+        return self._members[key]
 
 
 def _record(row: dict[str, Any], failures: list[dict[str, str]], order: _Orders) -> dict[str, Any]:
@@ -83,7 +88,7 @@ def _record(row: dict[str, Any], failures: list[dict[str, str]], order: _Orders)
     whole = any(not each["path"] for each in failures)
     arguments = _decoded(row["text"])
     members = list(arguments) if isinstance(arguments, dict) and not whole else []
-    first = [name for name in order.of(row["schema_id"]) if name in members]
+    first = [name for name in order.of(row["schema_id"], row["offer_event"], row["offer_pointer"]) if name in members]
     passing = [*first, *(name for name in members if name not in first)]
     return {
         "check": row["name"],

@@ -1,0 +1,124 @@
+"""`analyzer show`: one session, turn or call on paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from analyzer.cli import console, exits, options
+from analyzer.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+    from analyzer.config import Config
+    from analyzer.report.paper import Paper
+
+
+@click.command(
+    "show",
+    epilog="Examples: `analyzer show sample_traces`; `analyzer show --session sess_1 logs/`; "
+    "`analyzer show --call call_7 run.ndjson`; `analyzer show --turn turn_2 --session sess_1 run.ndjson`.",
+)
+@options.logs
+@click.option("--turn", metavar="ID", help="The events of this turn.")
+@click.option("--call", "call_id", metavar="ID", help="This call, by its call id or its item id, beside its schema.")
+@options.output
+@options.no_color
+def command(
+    *,
+    paths: tuple[str, ...],
+    contracts: tuple[str, ...],
+    final_schema: str | None,
+    input_format: str | None,
+    session: str | None,
+    assert_formats: bool,
+    config: Config,
+    turn: str | None,
+    call_id: str | None,
+    output: str | None,
+    no_color: bool,
+) -> int:
+    """Print one session, turn or call: events in order, the call beside its schema.
+
+    A call is shown with the schema in force, the guilty members marked in both, the verdict, the result, the gate
+    record and the findings. Without --session, --turn or --call: the one session there is, or the list of all.
+
+    Exit status: 0; 3 where something could not be read or recognised; 2 where there is no such session, turn or call.
+    """
+    options.check_logs(paths, input_format)
+    from analyzer.audit import audit
+    from analyzer.cli.progress import progress
+    from analyzer.report.paper import Paper
+
+    with progress() as step:
+        done = audit(
+            paths,
+            contracts=contracts,
+            final_schema=final_schema,
+            settings=replace(config.settings, assert_formats=assert_formats),
+            input_format=input_format,
+            session=session,
+            keep_frames=True,
+            progress=step,
+        )
+    for problem in done.problems:
+        console.complain(str(problem), console.advice(problem))
+    paper = Paper(
+        width=console.PLAIN_WIDTH if output else console.width(),
+        colour=output is None and console.colour(wanted=not no_color),
+    )
+    if session is not None and session not in done.frames["sessions"]["session"]:
+        raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
+    if call_id is not None:
+        _calls(paper, done, call_id, turn)
+    else:
+        _events(paper, done, session, turn)
+    console.deliver([paper.text().encode()], output)
+    return exits.decide(done, fail_on="never")
+
+
+def _calls(paper: Paper, done: Audit, call_id: str, turn: str | None) -> None:
+    from polars import col
+
+    from analyzer.report.evidence import Recorded
+    from analyzer.report.sheet import sheet
+
+    calls = done.frames["calls"]
+    named: list[dict[str, Any]] = []
+    for name in ("call_id", "pair_id", "item_id"):
+        found = calls.filter(col(name) == call_id)
+        found = found if turn is None else found.filter(col("turn") == turn)
+        if not found.is_empty():
+            named = found.to_dicts()
+            break
+    if not named:
+        near = console.meant(call_id, [each for each in calls["call_id"].unique().to_list() if each])
+        raise UsageError(f"no call {call_id!r} in the log{near}")
+    with Recorded(done) as recorded:
+        for number, call in enumerate(named):
+            if number:
+                paper.blank()
+            sheet(paper, done, call, recorded)
+
+
+def _events(paper: Paper, done: Audit, session: str | None, turn: str | None) -> None:
+    from polars import col
+
+    from analyzer.report import timeline
+
+    if turn is not None:
+        turns = done.frames["turns"]
+        found = turns.filter(col("turn") == turn)
+        if found.is_empty():
+            near = console.meant(turn, [each for each in turns["turn"].to_list() if each])
+            raise UsageError(f"no turn {turn!r} in the log{near}")
+        for each in found["session"].to_list():
+            timeline.timeline(paper, done, each, turn)
+        return
+    sessions = done.frames["sessions"]["session"].to_list()
+    if session is None and len(sessions) != 1:
+        timeline.sessions(paper, done)
+        return
+    timeline.timeline(paper, done, sessions[0] if session is None else session)

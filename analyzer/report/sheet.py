@@ -1,0 +1,195 @@
+"""One call on paper: what was asked beside the schema in force, the verdict, what came back, the gate, the findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from analyzer.report import gate
+from analyzer.report.evidence import Recorded
+from analyzer.report.finding import in_full
+from analyzer.report.json import encoded, records
+from analyzer.report.outline import Line, outline
+from analyzer.report.paper import Paper, Words
+from analyzer.rules.failures import failed_members
+from analyzer.visible import visible, visible_lines
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+
+_OUTPUT_LINES = 40
+
+
+def sheet(paper: Paper, audit: Audit, call: dict[str, Any], recorded: Recorded) -> None:
+    """Everything that is known of a row of CALLS."""
+    frames = audit.frames
+    places = _Places(audit)
+    paper.exact(("Call ", "dim"), (visible(call["call_id"] or "-"), "head"), f"  {visible(_tool(call))}")
+    paper.field("session", visible(call["session"] or "-"), indent=2)
+    if call["turn"]:
+        paper.field("turn", visible(call["turn"]), indent=2)
+    agent = call["subagent"] or call["agent"]
+    if agent:
+        paper.field("agent", ("subagent " if call["subagent"] else "") + visible(agent), indent=2)
+    _sightings(paper, frames["sightings"], "call", call["call"], places)
+    verdicts = frames["verdicts"].filter((pl.col("call") == call["call"]) & (pl.col("role") == "arguments"))
+    for verdict in verdicts.sort("verdict").iter_rows(named=True):
+        _verdict(paper, verdict, places)
+    _beside(paper, audit, call, verdicts, recorded)
+    results = frames["results"].filter(pl.col("call") == call["call"]).sort("rank", "result")
+    for result in results.iter_rows(named=True):
+        _result(paper, frames, result, places)
+    if results.is_empty():
+        paper.heading("Result")
+        paper.line("none recorded", indent=2)
+    mine = frames["calls"].filter(pl.col("call") == call["call"])
+    for record in gate.records({**frames, "calls": mine}, recorded):
+        paper.heading("Gate record")
+        paper.wrapped(visible(encoded(record).decode(), limit=2_000), indent=2)
+    _findings(paper, audit.findings, call)
+
+
+def _tool(call: dict[str, Any]) -> str:
+    return f"{call['server']}/{call['name']}" if call["server"] else call["name"] or "-"
+
+
+class _Places:
+    """FILE:LINE POINTER of an event and a pointer relative to it."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._events = audit.frames["events"]
+        self._paths = dict(audit.frames["sources"].select("source", "path").iter_rows())
+
+    def of(self, event: int | None, pointer: str | None) -> str:
+        for source, line, base in (
+            self._events.filter(pl.col("event") == event).select("source", "line", "pointer").iter_rows()
+        ):
+            path = visible(self._paths.get(source) or "-", limit=1000)
+            return f"{path}:{line} {visible((base or '') + (pointer or ''), limit=300)}".rstrip()
+        return "-"
+
+
+def _sightings(paper: Paper, sightings: pl.DataFrame, what: str, number: int, places: _Places) -> None:
+    seen = sightings.filter((pl.col("what") == what) & (pl.col("id") == number)).sort("seq", "event", "pointer")
+    shown = seen.head(6)
+    for position, row in enumerate(shown.iter_rows(named=True)):
+        label = "seen" if position == 0 else ""
+        _labelled(paper, label, f"{row['stage']:9} {places.of(row['event'], row['pointer'])}")
+    if seen.height > shown.height:
+        _labelled(paper, "", f"and {seen.height - shown.height} times more")
+
+
+def _verdict(paper: Paper, verdict: dict[str, Any], places: _Places) -> None:
+    found = verdict["verdict_is"]
+    style = {"invalid": "error", "unverifiable": "warning"}.get(found, "head")
+    words: list[Words] = [(found, style)]
+    if verdict["reason"]:
+        words.append(f" {verdict['reason']}")
+    if verdict["schema_id"]:
+        side = "as executed" if verdict["side"] == "executed" else "as advertised"
+        words.append(f" under {verdict['schema_id']} ({side})")
+    if verdict["window"] == "bracketed":
+        words.append(", while the table changed")
+    paper.field("verdict", *words, indent=2)
+    if verdict["offer_event"] is not None:
+        where = places.of(verdict["offer_event"], verdict["offer_pointer"])
+        _labelled(paper, "", f"{visible(verdict['channel'] or '')} {where}".strip())
+    if found == "invalid":
+        _labelled(paper, "", _passes(verdict["passes"]))
+
+
+def _passes(passes: str | None) -> str:
+    return f"would pass another version: {visible(passes)}" if passes else "passes no other recorded version"
+
+
+def _beside(paper: Paper, audit: Audit, call: dict[str, Any], verdicts: pl.DataFrame, recorded: Recorded) -> None:
+    """The arguments beside the schema, guilty places marked in both."""
+    judged = verdicts.filter(pl.col("schema_id").is_not_null()).sort("side", "verdict").head(1)
+    left = _arguments(call)
+    if judged.is_empty():
+        paper.heading("Arguments")
+        for line in left:
+            paper.line(line.text, indent=2)
+        return
+    verdict = judged.row(0, named=True)
+    failed = (
+        audit.frames["violations"].filter(pl.col("verdict") == verdict["verdict"]).with_columns(meant=failed_members())
+    )
+    guilty = set(failed["meant"].to_list()) | set(failed["instance_pointer"].to_list())
+    broken = set(failed["schema_pointer"].to_list())
+    schema = recorded.element(verdict["offer_event"], verdict["offer_pointer"])
+    if schema is None:
+        texts = audit.frames["schemas"].filter(pl.col("schema_id") == verdict["schema_id"])["text"]
+        schema = _decoded(texts.first()) if texts.len() else None
+    right = outline(schema)
+    paper.heading("Arguments, beside the schema in force")
+    paper.columns(_marked(left, guilty), _marked(right, broken), indent=2)
+    for row in failed.sort("position").iter_rows(named=True):
+        paper.wrapped(
+            ("> ", "guilty"),
+            (visible(row["meant"]) or "(the whole)", "guilty"),
+            f": {visible(row['keyword'])} {visible(row['expected'] or '')}",
+            indent=2,
+            hang=4,
+        )
+
+
+def _arguments(call: dict[str, Any]) -> list[Line]:
+    text = call["text"]
+    if text is None:
+        return [Line("", "(no arguments recorded)")]
+    value = _decoded(text)
+    if value is None and text.strip() != "null":
+        return [Line("", line) for line in visible_lines(text, limit=4_000).splitlines()[:_OUTPUT_LINES]]
+    return outline(value)
+
+
+def _marked(lines: list[Line], guilty: set[str]) -> list[Words]:
+    return [
+        (f"> {line.text}", "guilty") if line.pointer and line.pointer in guilty else f"  {line.text}" for line in lines
+    ]
+
+
+def _result(paper: Paper, frames: dict[str, pl.DataFrame], result: dict[str, Any], places: _Places) -> None:
+    paper.heading("Result" if not result["rank"] else f"Result again ({result['rank'] + 1})")
+    success = {True: "success", False: "failure", None: "no flag"}[result["success"]]
+    paper.field("outcome", (success, "warning" if result["success"] is False else "head"), indent=2)
+    _sightings(paper, frames["sightings"], "result", result["result"], places)
+    for verdict in (
+        frames["verdicts"].filter(pl.col("result") == result["result"]).sort("verdict").iter_rows(named=True)
+    ):
+        _verdict(paper, verdict, places)
+    if result["error"]:
+        paper.field("error", visible(result["error"], limit=600), indent=2)
+    text = result["text"]
+    if text is None:
+        return
+    lines = visible_lines(text, limit=8_000).splitlines()
+    for line in lines[:_OUTPUT_LINES]:
+        paper.wrapped(line, indent=4)
+    if len(lines) > _OUTPUT_LINES:
+        paper.line((f"… {len(lines) - _OUTPUT_LINES} more lines", "dim"), indent=4)
+
+
+def _findings(paper: Paper, findings: pl.DataFrame, call: dict[str, Any]) -> None:
+    mine = findings.filter(
+        pl.col("session").eq_missing(pl.lit(call["session"])) & pl.col("call_id").eq_missing(pl.lit(call["call_id"]))
+    )
+    paper.heading("Findings")
+    if mine.is_empty():
+        paper.line("none", indent=2)
+    for row in records(mine):
+        in_full(paper, row, indent=2)
+
+
+def _labelled(paper: Paper, label: str, text: str) -> None:
+    paper.exact((label.ljust(10), "dim"), (text, "place"), indent=2)
+
+
+def _decoded(text: str | None) -> Any:
+    try:
+        return msgspec.json.decode(text or "null")
+    except (ValueError, RecursionError):
+        return None
