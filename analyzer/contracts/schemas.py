@@ -20,14 +20,14 @@ _NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _BOM = b"\xef\xbb\xbf"
 
 
-def decode(raw: bytes) -> object:
+def decode(raw: bytes, *, most: int = MAX_SCHEMA_BYTES) -> object:
     """Decode the JSON text of a schema, keeping integers of any size exact; a byte order mark is passed over.
 
     Raises:
-        ValueError: the text is longer than `MAX_SCHEMA_BYTES`, deeper than `MAX_DEPTH`, or no JSON.
+        ValueError: the text has more bytes than `most`, is deeper than `MAX_DEPTH`, or no JSON.
     """
-    if len(raw) > MAX_SCHEMA_BYTES:
-        raise ValueError(f"a schema of {len(raw)} bytes, and at most {MAX_SCHEMA_BYTES} are read")
+    if len(raw) > most:
+        raise ValueError(f"{len(raw)} bytes, and at most {most} are read")
     if too_deep(raw):
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     try:

@@ -1,0 +1,235 @@
+"""Contract files: what the caller says that tools take and give, read in every shape people keep it in.
+
+A file maps tool names to `{"arguments": schema, "output": schema}`, or is a tool table in any provider's shape, or is
+one schema and named `TOOL.arguments.json` or `TOOL.output.json`. A folder is all its `.json` files, and a folder
+inside it is a server; in a map, `server/tool` says the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from analyzer.contracts.dialects import dialect_of
+from analyzer.contracts.engine import Judge, schema_errors
+from analyzer.contracts.schemas import decode, schema_id
+from analyzer.contracts.tables import ToolDefinition, is_tool_table, parse_tool_table
+from analyzer.errors import ContractFileError
+from analyzer.pointer import join, locate
+
+__all__ = ["Contract", "Contracts", "ToolDefinition", "load_contracts", "parse_tool_table"]
+
+#: Bytes of one contract file.
+MAX_FILE_BYTES = 64 * 1024 * 1024
+
+ARGUMENTS, OUTPUT = "arguments", "output"
+_ROLES = (ARGUMENTS, OUTPUT)
+_SHAPES = (
+    "give a map of tool names to arguments and output, a tool table, or one schema in a file named "
+    "TOOL.arguments.json or TOOL.output.json"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """One schema of one tool, and where it was read."""
+
+    tool: str
+    server: str | None
+    role: str  #: `arguments` or `output`
+    schema: object
+    schema_id: str
+    dialect: str
+    file: str
+    line: int  #: from 1
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contracts:
+    """What could be read, in the order of the files, and what is wrong with the rest: nothing good is lost to it."""
+
+    entries: tuple[Contract, ...] = ()
+    problems: tuple[ContractFileError, ...] = ()
+
+    def find(self, tool: str, role: str, *, server: str | None = None) -> Contract | None:
+        """Return the contract of a tool: that of its server, else the one without a server, else the only one."""
+        named = [entry for entry in self.entries if entry.tool == tool and entry.role == role]
+        for wanted in (server, None):
+            for entry in named:
+                if entry.server == wanted:
+                    return entry
+        return named[0] if len(named) == 1 and server is None else None
+
+
+class _Found(NamedTuple):
+    tool: str
+    server: str | None
+    role: str
+    schema: object
+    pointer: str
+
+
+def load_contracts(paths: Sequence[Path]) -> Contracts:
+    """Read contract files and folders of them.
+
+    Nothing is raised for a bad file: each is a problem with file, line, pointer and what to do about it, beside the
+    entries of the good ones.
+    """
+    entries: dict[tuple[str, str | None, str], Contract] = {}
+    problems: list[ContractFileError] = []
+    for path, server in _files(paths, problems):
+        try:
+            raw = _read(path)
+            found = list(_found(_decode(raw, path), path, server))
+        except ContractFileError as error:
+            problems.append(error)
+            continue
+        for each in found:
+            try:
+                entry = _contract(each, raw, path)
+            except ContractFileError as error:
+                problems.append(error)
+                continue
+            known = entries.setdefault((entry.tool, entry.server, entry.role), entry)
+            if known.schema_id != entry.schema_id:
+                problems.append(_clash(known, entry))
+    return Contracts(tuple(entries.values()), tuple(problems))
+
+
+def _clash(known: Contract, entry: Contract) -> ContractFileError:
+    return ContractFileError(
+        f"`{entry.tool}` has other {entry.role} at {known.file}:{known.line}: keep one, or name the servers as "
+        "`server/tool`",
+        file=entry.file,
+        line=entry.line,
+        pointer=entry.pointer,
+    )
+
+
+def _files(paths: Sequence[Path], problems: list[ContractFileError]) -> Iterator[tuple[Path, str | None]]:
+    for path in paths:
+        try:
+            files = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
+        except OSError as error:
+            problems.append(ContractFileError(f"cannot be read: {error.strerror or error}", file=str(path)))
+            continue
+        if not files:
+            problems.append(ContractFileError(f"a folder without any .json file: {_SHAPES}", file=str(path)))
+        for file in files:
+            folder = file.parent.relative_to(path).as_posix() if file != path else "."
+            yield file, None if folder == "." else folder
+
+
+def _read(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise ContractFileError(f"{size} bytes, and a contract file has at most {MAX_FILE_BYTES}", file=str(path))
+        return path.read_bytes()
+    except OSError as error:
+        raise ContractFileError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
+
+
+def _decode(raw: bytes, path: Path) -> object:
+    try:
+        return decode(raw, most=MAX_FILE_BYTES)
+    except ValueError as error:
+        problem, line = str(error), None
+    if not problem.startswith("no JSON"):
+        raise ContractFileError(problem, file=str(path))
+    # The standard parser knows the line; it may also accept what is no JSON, and then has nothing to say.
+    try:
+        json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        problem, line = "no UTF-8", raw.count(b"\n", 0, error.start) + 1
+    except json.JSONDecodeError as error:
+        problem, line = f"no JSON: {error.msg}", error.lineno
+    except (ValueError, RecursionError):
+        pass
+    raise ContractFileError(problem, file=str(path), line=line)
+
+
+def _found(value: object, path: Path, server: str | None) -> Iterator[_Found]:
+    tool, _, role = path.name.removesuffix(".json").rpartition(".")
+    if tool and role in _ROLES:
+        yield _Found(tool, server, role, value, "")
+    elif is_tool_table(value):
+        yield from _from_table(value, path, server)
+    elif isinstance(value, dict) and value and all(isinstance(each, dict) for each in value.values()):
+        yield from _from_map(value, path, server)
+    else:
+        raise ContractFileError(f"no contract: {_SHAPES}", file=str(path), line=1)
+
+
+def _from_table(value: object, path: Path, server: str | None) -> Iterator[_Found]:
+    some = False
+    for tool in parse_tool_table(value):
+        at = tool.server if tool.server is not None else server
+        for role, schema, pointer in (
+            (ARGUMENTS, tool.arguments, tool.arguments_pointer),
+            (OUTPUT, tool.output, tool.output_pointer),
+        ):
+            if pointer is not None:
+                some = True
+                yield _Found(tool.name, at, role, schema, pointer)
+    if not some:
+        raise ContractFileError(f"a tool table without any schema: {_SHAPES}", file=str(path), line=1)
+
+
+def _from_map(value: dict[str, dict[str, object]], path: Path, server: str | None) -> Iterator[_Found]:
+    if not any(role in each for each in value.values() for role in _ROLES):
+        raise ContractFileError(f"no contract: {_SHAPES}", file=str(path), line=1)
+    for name, roles in value.items():
+        before, slash, after = name.rpartition("/")
+        for role, schema in roles.items():
+            # A wrong role is told like a wrong schema, so that the tool's other one is kept.
+            yield _Found(after if slash else name, before if slash else server, role, schema, join("", name, role))
+
+
+def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
+    line = _line(raw, found.pointer)
+    if found.role not in _ROLES:
+        raise ContractFileError(
+            f"`{found.tool}` has a member `{found.role}`: a tool has `arguments` and `output`",
+            file=str(path),
+            line=line,
+            pointer=found.pointer,
+        )
+    dialect = dialect_of(found.schema)
+    judge = Judge(found.schema, dialect=dialect)
+    if judge.problem is not None:
+        errors = schema_errors(found.schema, dialect) if judge.problem == "schema_invalid" else []
+        pointer = found.pointer + (errors[0].instance_pointer if errors else "")
+        why = (
+            f"`{errors[0].keyword}` wants {errors[0].expected} and finds {errors[0].actual}"
+            if errors
+            else judge.problem_detail
+        )
+        raise ContractFileError(
+            f"the {found.role} of `{found.tool}` cannot be judged by their schema: {why}: correct it, or leave it out",
+            file=str(path),
+            line=_line(raw, pointer) or line,
+            pointer=pointer,
+        )
+    return Contract(
+        tool=found.tool,
+        server=found.server,
+        role=found.role,
+        schema=found.schema,
+        schema_id=schema_id(found.schema),
+        dialect=dialect,
+        file=str(path),
+        line=line or 1,
+        pointer=found.pointer,
+    )
+
+
+def _line(raw: bytes, pointer: str) -> int | None:
+    try:
+        return raw.count(b"\n", 0, locate(raw, pointer)[0]) + 1
+    except (LookupError, ValueError):
+        return None  # a place that stands in no file, such as one inside a text or a mapped type
