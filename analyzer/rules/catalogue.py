@@ -44,16 +44,21 @@ class Rule:
         return f"analyzer.rules.{self.code.rstrip('0123456789').lower()}.{self.slug.replace('-', '_')}"
 
     @cached_property
+    def _text(self) -> str:
+        spec = find_spec(self.module)
+        assert spec is not None
+        assert spec.origin is not None
+        return Path(spec.origin).read_text(encoding="utf-8")
+
+    @cached_property
     def manual(self) -> str:
         """The docstring of its module, read without running the module."""
-        spec = find_spec(self.module)
-        assert spec is not None and spec.origin is not None
-        return ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""
+        return ast.get_docstring(ast.parse(self._text)) or ""
 
     @property
     def title(self) -> str:
-        """The first line of the manual."""
-        return self.manual.partition("\n")[0]
+        """The first line of the manual, found without parsing: the whole list is asked for at once."""
+        return self._text.partition("\n")[0].strip('"')
 
     @property
     def check(self) -> Callable[[Trace], pl.LazyFrame]:
