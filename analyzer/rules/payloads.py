@@ -76,7 +76,10 @@ def says_errors(name: pl.Expr, shell: frozenset[str]) -> pl.Expr:
     ).fill_null(value=False)
 
 
-_CUT = re.compile(r"""\s*(?:\{\s*(?:["}]|$)|\[\s*(?:["\[{\]]|-?[0-9]|true|false|null|$))""")
+# A log line opens with a bracket too: `[2026-11-17 09:00] ...`
+_CUT = re.compile(
+    r"""\s*(?:\{\s*(?:["}]|$)|\[\s*(?:["\[{\]]|-?[0-9][0-9.eE+-]*\s*(?:,|$)|(?:true|false|null)\s*(?:,|$)|$))"""
+)
 
 
 def opens_json(text: str) -> bool:

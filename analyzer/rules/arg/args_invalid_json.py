@@ -30,6 +30,8 @@ from analyzer.trace import Trace
 
 _PYTHON = re.compile(r"\{\s*'|[:,\[]\s*(?:True|False|None)\b|[:,\[]\s*(?:NaN|-?Infinity)\b|,\s*[}\]]")
 
+_MOST_TRIED = 200  # closing brackets at which a whole value is looked for
+
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Calls whose arguments stood as text, are not under way any more, and cannot be decoded."""
@@ -73,8 +75,10 @@ def _how(text: str) -> str:
         return "the text is empty, and the tool does not go without arguments"
     if plain.startswith("```"):
         return "a code fence stands around them"
-    if _two_values(plain):
-        return "two JSON values stand in a row, as when parallel calls are merged"
+    rest = _rest(plain) if opens_json(plain) else ""
+    if rest:
+        merged = rest.startswith(("{", "["))
+        return "two JSON values stand in a row, as when calls are merged" if merged else "other text follows the JSON"
     if _PYTHON.search(plain):
         return "they are written as a program's literals (quotes, True, None, NaN or a trailing comma), not as JSON"
     if opens_json(plain) and not plain.endswith(("}", "]")):
@@ -84,11 +88,14 @@ def _how(text: str) -> str:
     return "the text is not JSON at all" if "{" not in plain else "other text stands around the JSON"
 
 
-def _two_values(text: str) -> bool:
+def _rest(text: str) -> str:
+    """What follows the first JSON container that a text opens with; empty where none is whole."""
     closing = "}" if text.startswith("{") else "]"
     at = text.find(closing)
-    while 0 <= at < len(text) - 1:
+    for _ in range(_MOST_TRIED):
+        if not 0 <= at < len(text) - 1:
+            break
         if decode(text[: at + 1]) is not NO_JSON:
-            return text[at + 1 :].lstrip(" ,;\n").startswith(("{", "["))
+            return text[at + 1 :].lstrip(" ,;\n")
         at = text.find(closing, at + 1)
-    return False
+    return ""

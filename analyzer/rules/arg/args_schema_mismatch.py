@@ -29,15 +29,12 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Calls whose arguments were judged invalid."""
-    schema = (
-        pl.when(pl.col("side") == "advertised")
-        .then(pl.lit("the schema in force"))
-        .otherwise(pl.lit("the contract file"))
-    )
+    file = pl.col("channel") == "contract"
+    schema = pl.when(file).then(pl.lit("the contract file")).otherwise(pl.lit("the schema in force"))
     passes = pl.concat_str(pl.lit("Another version of the tool ("), "passes", pl.lit(") accepts these arguments: "))
     return (
         decided(trace, "arguments", "call")
-        .filter(pl.col("verdict_is") == "invalid")
+        .filter(pl.col("verdict_is") == "invalid", pl.col("payload").ne_missing("not_json"))
         .join(failure_words(trace), on="verdict", how="left", maintain_order="left")
         .select(
             "call",

@@ -63,9 +63,13 @@ def check(trace: Trace) -> pl.LazyFrame:
     if lost.is_empty():
         return hits(())
     names: dict[str, set[str]] = {}
-    bare = pl.col("tool").str.split("::").list.last().str.split(":").list.last()
-    for session, name in trace.offers.filter(pl.col("state") == "offered").select("session", bare).unique().iter_rows():
+    spaced: set[tuple[str, str]] = set()
+    bare = pl.col("tool").str.replace("^.*:", "")
+    offered = trace.offers.filter(pl.col("state") == "offered")
+    for session, tool, name in offered.select("session", "tool", bare.alias("name")).unique().iter_rows():
         names.setdefault(session, set()).add(name)
+        if not tool.startswith("mcp:"):
+            spaced.add((session, name))
     return hits(
         {
             "call": row["call"],
@@ -75,7 +79,9 @@ def check(trace: Trace) -> pl.LazyFrame:
             "related": [place(row["event"], row["pointer"], "withdrawn")] if row["state"] else None,
         }
         for row in lost.iter_rows(named=True)
-        if not _prefixed(row["name"] or "", names.get(row["session"], set()))
+        # Wires leave a namespace out, or make one of the name; a server is another matter.
+        if ((row["session"], row["name"]) not in spaced or row["state"] or row["later"])
+        and not _prefixed(row["name"], names.get(row["session"], set()))
     )
 
 

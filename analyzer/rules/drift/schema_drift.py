@@ -80,7 +80,7 @@ def _by_contract(trace: Trace) -> list[dict[str, Any]]:
                 "offer_event": row["event"],
                 "offer_pointer": row["pointer"],
                 "contract_file": row["file"],
-                "message": f"The contract file's {told(row['role'])} differ from what is advertised{many}: {said.words}.{on}",
+                "message": f"{told(row['role'])} of the contract file differ from those advertised{many}: {said.words}.{on}",
                 "hint": "Advertise what the executor enforces: generate both from one definition.",
                 "severity": None if said.breaks else "warning",
                 "confidence": said.confidence,

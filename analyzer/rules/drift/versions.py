@@ -18,8 +18,8 @@ class Direction(NamedTuple):
 
 
 def told(role: str) -> str:
-    """A role in the plural, for a sentence."""
-    return "arguments" if role == "arguments" else "outputs"
+    """A role, to begin a sentence."""
+    return "The arguments" if role == "arguments" else "The outputs"
 
 
 def direction(

@@ -33,12 +33,12 @@ from analyzer.rules.payloads import FLAGGED_WIRES, layers, says_errors, short
 from analyzer.trace import Trace
 
 _OPENS = (
-    r"^\s*(?:Traceback \(most recent call last\)|(?:[A-Za-z_.]*(?:Error|Exception)|error|ERROR|[Ff]atal|FATAL)"
+    r"^\s*(?:Traceback \(most recent call last\)|(?:[A-Za-z0-9_.]*(?:Error|Exception)|error|ERROR|[Ff]atal|FATAL)"
     r"\s?(?:\[[^\]]*\]|\([^)]*\))?:"
     r"|(?:MCP error|Request failed|Failed to|Unable to|Tool (?:call|execution) failed)\b)"
 )
 # A gate for objects: one of these members must be there.
-_NAMES = r'"(?:errors?|is_?[Ee]rror|success|ok|succeeded|status|status_?[Cc]ode|http_status|error_?[Cc]ode)"\s*:'
+_NAMES = r'"(?:errors?|is_?[Ee]rror|success|ok|succeeded|status|status_?[Cc]ode|http_status|error_?[Cc]ode)\\?"\s*:'
 _BESIDE = {
     *("error", "errors", "error_code", "errorCode", "code", "type", "title", "message", "msg", "detail", "details"),
     *("reason", "hint", "status", "statusCode", "status_code", "http_status", "success", "ok", "succeeded", "isError"),

@@ -32,7 +32,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Invalid outputs that are texts, where the schema asks for a container."""
     results = trace.results.lazy().filter(
         pl.col("container").is_in(["text", "parts"]),
-        ~pl.col("text").str.contains(r"^\s*[{\[]\s*[{\[\"}\]0-9-]"),
+        ~pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])"),
         ~pl.col("tool").str.replace(".*:", "").is_in(sorted(trace.settings.free_text)).fill_null(value=False),
     )
     wanted = pl.col("wanted").str.json_path_match("$.type")

@@ -1,0 +1,108 @@
+"""Members that are strings and hold the value that their schema wants: told for arguments and for outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from analyzer.pointer import resolve
+from analyzer.rules.failures import decided
+from analyzer.rules.payloads import NO_JSON, decode, json_type, layers, short
+from analyzer.trace import Trace
+
+#: Strings that stand for a missing value in some language.
+_NOTHING = ("None", "NaN", "nan", "null", "undefined", "nil", "")
+
+
+class Stringified(NamedTuple):
+    """One payload of which every failure is such a string."""
+
+    row: int  # the call or the result
+    verdict: int
+    pointer: str  # of the first member
+    words: str
+
+
+def stringified(trace: Trace, role: str, *, nothing: bool = False) -> Iterator[Stringified]:
+    """Invalid payloads that strings explain; with `nothing` words for a missing value count where null is allowed."""
+    by, payloads = ("call", trace.calls) if role == "arguments" else ("result", trace.results)
+    wrong = decided(trace, role, by).filter(pl.col("verdict_is") == "invalid").select("verdict", "schema_id", row=by)
+    failures = trace.violations.lazy().join(wrong, on="verdict")
+    # A payload is a candidate only where a wanted type was missed by a string.
+    candidates = failures.filter(
+        pl.col("keyword").is_in(["type", "anyOf", "oneOf"]), pl.col("actual").str.starts_with('"')
+    )
+    rows = (
+        failures.join(candidates.select("verdict").unique(), on="verdict", how="semi")
+        .join(payloads.lazy().select("text", row=by), on="row")
+        .join(trace.schemas.lazy().select("schema_id", schema="text"), on="schema_id", how="left")
+        .sort("verdict", "position")
+        .collect()
+    )
+    groups: dict[int, list[dict[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        groups.setdefault(row["verdict"], []).append(row)
+    for group in groups.values():
+        found = _explain(group, nothing=nothing)
+        if found is not None:
+            yield found
+
+
+def _explain(failures: list[dict[str, Any]], *, nothing: bool) -> Stringified | None:
+    _, payload = layers(failures[0]["text"] or "")
+    explained: dict[str, str] = {}
+    for failure in failures:
+        where = failure["instance_pointer"]
+        if any(where == known or where.startswith(f"{known}/") for known in explained):
+            continue
+        try:
+            value = resolve(payload, where)
+        except LookupError:
+            return None
+        wanted = _types(failure)
+        if not (where and isinstance(value, str) and _holds(value, wanted, nothing=nothing)):
+            return None
+        explained[where] = (
+            f"{where} is the string {short(value, 40)} where the schema wants {' or '.join(sorted(wanted))}"
+        )
+    words = "; ".join(explained[where] for where in sorted(explained)[:3])
+    return Stringified(failures[0]["row"], failures[0]["verdict"], min(explained), words)
+
+
+def _holds(text: str, wanted: set[str], *, nothing: bool) -> bool:
+    if nothing and wanted and text in _NOTHING:
+        return True
+    inner = decode(text)
+    if inner is NO_JSON:
+        return False
+    kind = json_type(inner)
+    return kind in wanted or (kind == "integer" and "number" in wanted)
+
+
+def _types(failure: dict[str, Any]) -> set[str]:
+    """The JSON types that a failed `type`, or a choice between types, asks for; empty where a string would do."""
+    expected = decode(failure["expected"] or "")
+    if expected is NO_JSON and failure["schema"]:  # cut, because it is long
+        try:
+            expected = resolve(decode(failure["schema"]), failure["schema_pointer"] or "")
+        except LookupError:
+            return set()
+    if failure["keyword"] == "type":
+        found = _named(expected)
+    elif failure["keyword"] in ("anyOf", "oneOf") and isinstance(expected, list):
+        found = set().union(*(_named(branch.get("type")) for branch in expected if isinstance(branch, dict)))
+    else:
+        return set()
+    return set() if "string" in found else found
+
+
+def _named(types: Any) -> set[str]:
+    return (
+        {types}
+        if isinstance(types, str)
+        else {each for each in types if isinstance(each, str)}
+        if isinstance(types, list)
+        else set()
+    )

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from analyzer.rules.out import (
+    error_as_success,
+    output_double_encoded,
+    output_not_string,
+    output_prose,
+    output_schema_mismatch,
+    result_contradictory,
+)
+from analyzer.trace import Settings
+from tests.rules.frames.build import Row, hits, trace
+
+AGENTS, MCP = "openai-agents-api", "mcp-jsonrpc"
+
+
+def result(text: str | None, **more: Any) -> Row:
+    given = {
+        "result": 1,
+        "wire": AGENTS,
+        "container": "text",
+        "tool": "function::get_order",
+        "stage": "post",
+        "rank": 0,
+    }
+    return {**given, "success": True, "text": text, **more}
+
+
+def verdict(**more: Any) -> Row:
+    judged = {"verdict": 1, "result": 1, "call": 1, "role": "output", "side": "advertised", "schema_id": "s"}
+    return {**judged, "verdict_is": "invalid", **more}
+
+
+@pytest.mark.parametrize("container", ["object", "array", "number", "boolean"])
+def test_output_not_string_is_found(container: str) -> None:
+    assert len(hits(output_not_string.check, trace(results=[result("1", container=container)]))) == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        result("x"),
+        result("x", container="parts"),
+        result(None, container="null"),
+        result("{}", container="object", tool="mcp:docs:search"),
+        result("{}", container="object", wire=MCP),
+    ],
+)
+def test_output_not_string_leaves_alone(row: Row) -> None:
+    assert hits(output_not_string.check, trace(results=[row])) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(json.dumps({"a": 1})),
+        json.dumps(json.dumps([1])),
+        json.dumps(json.dumps(json.dumps({}))),
+        json.dumps({"content": [{"type": "text", "text": "hi"}], "isError": False}),
+    ],
+)
+def test_output_double_encoded_is_found(text: str) -> None:
+    assert len(hits(output_double_encoded.check, trace(results=[result(text)]))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"quoted strings"',
+        '"5"',
+        '"use strict"; const a = {"b": 1};',
+        '{"a":"{}"}',
+        json.dumps({"content": [{"type": "text", "text": "hi"}], "author": "me"}),
+        json.dumps({"content": "words", "type": "text"}),
+    ],
+)
+def test_output_double_encoded_leaves_alone(text: str) -> None:
+    assert hits(output_double_encoded.check, trace(results=[result(text)])) == []
+
+
+def test_output_double_encoded_is_lawful_where_the_contract_wants_it_or_it_mirrors_the_structured_output() -> None:
+    row = result('"[1]"')
+    assert hits(output_double_encoded.check, trace(results=[row], verdicts=[verdict(verdict_is="valid")])) == []
+    assert hits(output_double_encoded.check, trace(results=[{**row, "structured": '"[1]"'}])) == []
+
+
+def test_output_schema_mismatch_one_per_result() -> None:
+    both = [verdict(), verdict(verdict=2, side="executed")]
+    (hit,) = hits(output_schema_mismatch.check, trace(results=[result("{}")], verdicts=both))
+    assert hit["verdict"] == 1
+
+
+def prose(text: str, schema: str = '{"type":"object"}', **more: Any) -> list[Row]:
+    schemas = [{"schema_id": "s", "text": schema}]
+    made = trace(more.pop("settings", None), results=[result(text, **more)], verdicts=[verdict()], schemas=schemas)
+    return hits(output_prose.check, made)
+
+
+@pytest.mark.parametrize(
+    "text", ["All is well.", "```json\n{}\n```", '"All is well."', "[info] ready", "[2026-11-17] up"]
+)
+def test_output_prose_is_found(text: str) -> None:
+    assert "an object is promised" in prose(text)[0]["message"]
+
+
+def test_output_prose_says_what_is_promised() -> None:
+    assert "a list is promised" in prose("none", '{"items":{},"type":"array"}')[0]["message"]
+    assert (
+        "an object is promised"
+        in prose("none", '{"properties":{"a":{"type":"string"}},"required":["a"]}')[0]["message"]
+    )
+
+
+@pytest.mark.parametrize("text", ['{"a":1', '{"a":1}', "[1,2", "5", "null", "[]"])
+def test_output_prose_leaves_json_alone(text: str) -> None:
+    assert prose(text) == []
+
+
+def test_output_prose_leaves_tools_of_text_alone() -> None:
+    assert prose("words", '{"maxLength":2,"type":"string"}') == []
+    assert prose("words", settings=Settings(free_text=frozenset(["get_order"]))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: no such order",
+        "ValueError: bad id",
+        "sqlite3.OperationalError: locked",
+        "Traceback (most recent call last):\n  File",
+        "Failed to reach the server",
+        '{"success":false,"error_code":"SQL","error":"no table"}',
+        '{"isError":true,"content":[]}',
+        '{"error":"no such order"}',
+        '{"error":{"code":5,"message":"no"},"request_id":"r"}',
+        '{"status":404,"message":"not here"}',
+        '{"statusCode":500,"error":"x","data":null}',
+        '{"status":"error","message":"x"}',
+        '"{\\"error\\":\\"no\\"}"',
+    ],
+)
+def test_error_as_success_is_found(text: str) -> None:
+    assert len(hits(error_as_success.check, trace(results=[result(text)]))) == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        result('{"total":12,"error":null}'),
+        result('{"error":"late","orders":[1]}'),
+        result('{"ok":false,"checks":[1,2]}'),
+        result('{"status":404,"url":"x","body":"y"}'),
+        result('{"status":"failed","jobs":[]}'),
+        result('{"code":404}', tool="function::read_file"),
+        result('{"success":true,"error":""}'),
+        result("Errors are listed below: none"),
+        result("The order says: Error: none"),
+        result("Error: 2 failed", tool="function::run_tests"),
+        result("Error: 2 failed", tool="function::runTests"),
+        result("error: x", tool="mcp:ops:tail_logs"),
+        result('{"error":"x"}', success=False),
+        result('{"error":"x"}', success=None, wire="openai-chat"),
+    ],
+)
+def test_error_as_success_leaves_alone(row: Row) -> None:
+    assert hits(error_as_success.check, trace(results=[row])) == []
+
+
+def test_error_as_success_knows_settings_and_contracts() -> None:
+    row = result('{"error":"no such order"}')
+    settings = Settings(shell=frozenset(["get_order"]))
+    assert hits(error_as_success.check, trace(settings, results=[row])) == []
+    assert hits(error_as_success.check, trace(results=[row], verdicts=[verdict(verdict_is="valid")])) == []
+
+
+def test_error_as_success_the_flag_lost_between_two_ends() -> None:
+    ends = [
+        {"result": 1, "event": 3, "seq": 3, "stage": "post", "success": False, "pointer": "/error"},
+        {"result": 1, "event": 4, "seq": 4, "stage": "echo", "success": True, "pointer": "/item/output"},
+    ]
+    made = trace(results=[result("no", success=False)], result_sightings=ends)
+    (hit,) = hits(error_as_success.check, made)
+    assert (hit["event"], hit["related"][0]["event"]) == (4, 3)
+    agreeing = [{**each, "success": False} for each in ends]
+    assert hits(error_as_success.check, trace(results=[result("no", success=False)], result_sightings=agreeing)) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (result("queued", error="full"), "both set"),
+        (result(None, error="full"), "an error is set"),
+        (result("queued", error="full", success=False), "both set"),
+        (result(None, success=False), "says why"),
+        (result("  ", error="", success=False), "says why"),
+        (result(None, error="full", success=None, status="completed"), "an error is set"),
+    ],
+)
+def test_result_contradictory_is_found(row: Row, words: str) -> None:
+    (hit,) = hits(result_contradictory.check, trace(results=[row]))
+    assert words in hit["message"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        result(None),
+        result(""),
+        result("ok", error=""),
+        result(None, error="full", success=False),
+        result("full", success=False),
+        result("x", error="y", tool="mcp:docs:search"),
+        result("x", success=None),
+    ],
+)
+def test_result_contradictory_leaves_alone(row: Row) -> None:
+    assert hits(result_contradictory.check, trace(results=[row])) == []
