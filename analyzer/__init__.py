@@ -1,0 +1,29 @@
+"""Session Trace Analyzer: replay recorded agent sessions against the contracts in force, and say what broke."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit, audit, open_audit
+    from analyzer.trace import Settings, Trace
+
+__all__ = ["Audit", "Settings", "Trace", "audit", "open_audit"]
+
+_HOMES = {
+    "Audit": "analyzer.audit",
+    "Settings": "analyzer.trace",
+    "Trace": "analyzer.trace",
+    "audit": "analyzer.audit",
+    "open_audit": "analyzer.audit",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # `analyzer --help` imports this package: polars costs 0.2 s and is loaded only when somebody audits.
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

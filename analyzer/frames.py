@@ -475,6 +475,7 @@ VERDICTS = pl.Schema(
         "window": pl.String,  # exact, bracketed
         "also": pl.List(pl.String),  # the other candidates in a bracket
         "passes": pl.String,  # another version of the tool in this session that the payload satisfies
+        "payload": pl.String,  # what its text holds: value, string (JSON of a string), not_json, empty
     }
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _BAD_TILDE = re.compile(r"~(?![01])")
@@ -23,6 +23,7 @@ _CLOSING = {b"{": b"}", b"[": b"]"}
 _BLANK = re.compile(rb"[ \t\n\r]*+")
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR = re.compile(rb'[^ \t\n\r,:\[\]{}"]++')
+_BRACKET = re.compile(rb'(?P<open>[{\[])|(?P<close>[}\]])|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
 
 
@@ -149,12 +150,25 @@ def locate(raw: bytes, pointer: str) -> tuple[int, int]:
     return found
 
 
-def elements(raw: bytes, at: int = 0) -> Iterator[tuple[str | int, int, int]]:
+def containers(raw: bytes) -> dict[int, int]:
+    """Return where each object and array ends, by where it starts; what is not closed is not there."""
+    ends: dict[int, int] = {}
+    open_: list[int] = []
+    for match in _BRACKET.finditer(raw):
+        if match.lastgroup == "open":
+            open_.append(match.start())
+        elif match.lastgroup == "close" and open_:
+            ends[open_.pop()] = match.end()
+    return ends
+
+
+def elements(raw: bytes, at: int = 0, ends: Mapping[int, int] | None = None) -> Iterator[tuple[str | int, int, int]]:
     """Give the members or items of the container at byte `at`: name or index, start and end of the value.
 
-    In the order of the bytes, duplicate members included; a scalar has none. One step looks no further than its element.
-    Raises LookupError where the bytes stop being JSON.
+    In the order of the bytes, duplicate members included; a scalar has none. One step looks no further than its element,
+    and with the `ends` of all `containers` not even into it. Raises LookupError where the bytes stop being JSON.
     """
+    known = ends or {}
     at = _blank(raw, at)
     closing = _CLOSING.get(raw[at : at + 1])
     if closing is None:
@@ -173,7 +187,7 @@ def elements(raw: bytes, at: int = 0) -> Iterator[tuple[str | int, int, int]]:
             if raw[at : at + 1] != b":":
                 raise LookupError(f"the record is not JSON at byte {at}")
             at = _blank(raw, at + 1)
-        end = _skip(raw, at)
+        end = known.get(at) or _skip(raw, at)
         yield key, at, end
         at, index = _blank(raw, end), index + 1
 

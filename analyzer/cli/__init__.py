@@ -57,7 +57,11 @@ def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # no
 @click.group(
     cls=_Lazy,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Examples: `analyzer audit sample_traces`, `analyzer rules ARG001`, `analyzer COMMAND --help`.",
+    epilog=console.examples(
+        "analyzer audit sample_traces",
+        "analyzer rules ARG001",
+        "analyzer COMMAND --help",
+    ),
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from analyzer.cli import console, exits, options
+from analyzer.cli import console, exits, logs
+from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.audit import Audit
-    from analyzer.config import Config
 
 _SEVERITIES = ("error", "warning", "info")
 _CONFIDENCES = ("certain", "likely", "hint")
@@ -20,14 +20,18 @@ _CONFIDENCES = ("certain", "likely", "hint")
 
 @click.command(
     "audit",
-    epilog="Examples: `analyzer audit sample_traces`; `analyzer audit --contracts tools/ logs/ -o report.txt`; "
-    "`zstdcat day.zst | analyzer audit --output-format json -`; `analyzer audit --select ARG run.ndjson`.",
+    epilog=console.examples(
+        "analyzer audit sample_traces",
+        "analyzer audit --contracts tools/ --strict logs/ -o report.txt",
+        "analyzer audit --select ARG --min-confidence likely run.ndjson",
+        "zstdcat day.zst | analyzer audit --output-format json -",
+    ),
 )
-@options.logs
+@logs.reading
 @click.option(
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to report."
 )
-@options.output
+@logs.output
 @click.option("--save", metavar="DIR", help="Keep the frames as Parquet, with the audit beside them.")
 @click.option("--select", multiple=True, metavar="RULE", help="Only these: code, slug or family (ARG). Repeatable.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules. Repeatable.")
@@ -43,16 +47,9 @@ _CONFIDENCES = ("certain", "likely", "hint")
 @click.option("--strict", is_flag=True, help="End with status 3 where something owed a verdict has none.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes to use.")
 @click.option("--statistics", is_flag=True, help="Count by rule, and tell no findings (text).")
-@options.no_color
+@logs.no_color
 def command(
     *,
-    paths: tuple[str, ...],
-    contracts: tuple[str, ...],
-    final_schema: str | None,
-    input_format: str | None,
-    session: str | None,
-    assert_formats: bool,
-    config: Config,
     output_format: str,
     output: str | None,
     save: str | None,
@@ -65,6 +62,7 @@ def command(
     jobs: int,
     statistics: bool,
     no_color: bool,
+    **given: Unpack[Given],
 ) -> int:
     """Find what broke its contract in recorded sessions, where, and by which schema.
 
@@ -76,32 +74,14 @@ def command(
     Exit status: 0 nothing decides; 1 a finding at or above --fail-on; 3 no finding decides, but something could not be
     read, recognised or (with --strict) judged; 2 usage or configuration; 4 a fault of the analyzer itself.
     """
-    options.check_logs(paths, input_format)
     _check_rules((*select, *ignore))
     if statistics and output_format != "text":
         raise UsageError("--statistics goes with the text report only")
-    from analyzer.audit import audit
-    from analyzer.cli.progress import progress
 
-    with progress() as step:
-        done = audit(
-            paths,
-            contracts=contracts,
-            final_schema=final_schema,
-            select=select,
-            ignore=ignore,
-            settings=replace(config.settings, assert_formats=assert_formats),
-            input_format=input_format,
-            session=session,
-            jobs=jobs,
-            keep_frames=save is not None,
-            progress=step,
-        )
+    done = logs.audited(given, select=select, ignore=ignore, jobs=jobs, keep_frames=save is not None)
     if save is not None:
         done.save(save)
     shown = _at_least(done, min_severity, min_confidence)
-    for problem in done.problems:
-        console.complain(str(problem), console.advice(problem))
     if output_format == "json":
         from analyzer.report import json
 
@@ -112,7 +92,7 @@ def command(
 
         page = text.page(
             shown,
-            next_command=following(shown, paths, contracts=contracts, input_format=input_format),
+            next_command=following(shown, given),
             statistics=statistics,
             width=console.PLAIN_WIDTH if output else console.width(),
             colour=output is None and console.colour(wanted=not no_color),

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO
 
 from analyzer.errors import AnalyzerError, ConfigurationError, ContractFileError, InputError, UsageError
-from analyzer.visible import visible
 
 PLAIN_WIDTH = 80  # of what does not go to a terminal: the same bytes everywhere
 _WIDEST = 120
@@ -95,6 +94,8 @@ def _all(out: IO[bytes], pieces: Iterable[bytes]) -> None:
 
 def complain(problem: str, advice: str | None = None) -> None:
     """One line on standard error, `analyzer: PROBLEM`, and what to do about it."""
+    from analyzer.visible import visible  # its table of credentials costs more than the rest of a short command
+
     line = f"analyzer: {visible(problem, limit=1000)}"
     complain_raw(f"{line}; {advice}" if advice else line)
 
@@ -114,6 +115,8 @@ def advice(error: AnalyzerError) -> str | None:
 
 def confess(error: Exception) -> None:
     """A failure of our own: where in the program it happened, with the message made safe to look at."""
+    from analyzer.visible import visible
+
     complain_raw(f"analyzer: a fault of the analyzer itself: {type(error).__name__}: {visible(str(error))}")
     for frame in traceback.extract_tb(error.__traceback__)[-6:]:
         complain_raw(f"  at {Path(frame.filename).name}:{frame.lineno} in {frame.name}")
@@ -123,3 +126,8 @@ def meant(name: str, names: Iterable[str]) -> str:
     """A question that offers the nearest of the names, or nothing."""
     near = get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def examples(*commands: str) -> str:
+    """The end of a help page: commands to copy, one a line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)

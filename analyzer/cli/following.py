@@ -9,16 +9,16 @@ from analyzer.visible import visible
 
 if TYPE_CHECKING:
     from analyzer.audit import Audit
+    from analyzer.cli.logs import Given
 
 _PATHS = 4
 
 
-def following(
-    audit: Audit, paths: tuple[str, ...], *, contracts: tuple[str, ...] = (), input_format: str | None = None
-) -> str:
+def following(audit: Audit, given: Given) -> str:
     """The command that shows the worst finding; without findings, the one that leads on from what was read."""
-    given = [part for each in contracts for part in ("--contracts", each)]
-    given += ["--input-format", input_format] if input_format else []
+    paths, contracts = given["paths"], given["contracts"]
+    same = [part for each in contracts for part in ("--contracts", each)]
+    same += ["--input-format", given["input_format"]] if given["input_format"] else []
     for path in audit.inputs:
         if path["format"]:
             break
@@ -30,10 +30,10 @@ def following(
         narrowed = ["--session", session] if session else []
         narrowed += ["--call", call_id] if call_id else []
         if narrowed:
-            return _spelled("show", *narrowed, *given, *_logs(paths, file))
+            return _spelled("show", *narrowed, *same, *_logs(paths, file))
     if "schema_unavailable" in audit.summary["verdicts"]["unverifiable"] and not contracts:
         return f"{_spelled('audit')} --contracts FILE {_spelled(*_logs(paths, None), name='')}"
-    return _spelled("show", *given, *_logs(paths, None))
+    return _spelled("show", *same, *_logs(paths, None))
 
 
 def _worst(audit: Audit) -> tuple[str | None, str | None, str | None] | None:

@@ -63,7 +63,10 @@ def _told(file: Path, class_name: str) -> Format:
 
 @click.command(
     "formats",
-    epilog="Examples: `analyzer formats`, `analyzer formats openai-agents-api`.",
+    epilog=console.examples(
+        "analyzer formats",
+        "analyzer formats openai-agents-api",
+    ),
 )
 @click.argument("name", required=False)
 @click.option(

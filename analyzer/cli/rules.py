@@ -17,8 +17,12 @@ _HEADING = re.compile(r"^[A-Z][A-Za-z ]{1,30}:(?= |$)")
 
 @click.command(
     "rules",
-    epilog="Examples: `analyzer rules`, `analyzer rules ARG001`, `analyzer rules args-schema-mismatch`, "
-    "`analyzer rules --output-format json`.",
+    epilog=console.examples(
+        "analyzer rules",
+        "analyzer rules ARG001",
+        "analyzer rules args-schema-mismatch",
+        "analyzer rules --output-format json",
+    ),
 )
 @click.argument("name", metavar="[CODE-OR-SLUG]", required=False)
 @click.option(
@@ -43,13 +47,11 @@ def command(*, name: str | None, output_format: str, no_color: bool) -> None:
     if name is not None:
         _manual(paper, found[0])
     else:
-        paper.table(
-            [
-                [(rule.code, "name"), rule.slug, (rule.severity, rule.severity), rule.confidence, rule.title]
-                for rule in found
-            ],
-            wrap_last=True,
-        )
+        for rule in found:
+            paper.line(
+                (f"{rule.code:9}", "name"), f"{rule.slug}  ", (rule.severity, rule.severity), f"  {rule.confidence}"
+            )
+            paper.wrapped(rule.title, indent=9)
     console.write(paper.text())
 
 

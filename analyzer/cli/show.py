@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from analyzer.cli import console, exits, options
+from analyzer.cli import console, exits, logs
+from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.audit import Audit
-    from analyzer.config import Config
     from analyzer.report.paper import Paper
 
 
 @click.command(
     "show",
-    epilog="Examples: `analyzer show sample_traces`; `analyzer show --session sess_1 logs/`; "
-    "`analyzer show --call call_7 run.ndjson`; `analyzer show --turn turn_2 --session sess_1 run.ndjson`.",
+    epilog=console.examples(
+        "analyzer show sample_traces",
+        "analyzer show --session sess_1 logs/",
+        "analyzer show --session sess_1 --turn turn_2 logs/",
+        "analyzer show --call call_7 run.ndjson",
+    ),
 )
-@options.logs
+@logs.reading
 @click.option("--turn", metavar="ID", help="The events of this turn.")
 @click.option("--call", "call_id", metavar="ID", help="This call, by its call id or its item id, beside its schema.")
-@options.output
-@options.no_color
+@logs.output
+@logs.no_color
 def command(
     *,
-    paths: tuple[str, ...],
-    contracts: tuple[str, ...],
-    final_schema: str | None,
-    input_format: str | None,
-    session: str | None,
-    assert_formats: bool,
-    config: Config,
     turn: str | None,
     call_id: str | None,
     output: str | None,
     no_color: bool,
+    **given: Unpack[Given],
 ) -> int:
     """Print one session, turn or call: events in order, the call beside its schema.
 
@@ -47,24 +44,10 @@ def command(
 
     Exit status: 0; 3 where something could not be read or recognised; 2 where there is no such session, turn or call.
     """
-    options.check_logs(paths, input_format)
-    from analyzer.audit import audit
-    from analyzer.cli.progress import progress
     from analyzer.report.paper import Paper
 
-    with progress() as step:
-        done = audit(
-            paths,
-            contracts=contracts,
-            final_schema=final_schema,
-            settings=replace(config.settings, assert_formats=assert_formats),
-            input_format=input_format,
-            session=session,
-            keep_frames=True,
-            progress=step,
-        )
-    for problem in done.problems:
-        console.complain(str(problem), console.advice(problem))
+    done = logs.audited(given)
+    session = given["session"]
     paper = Paper(
         width=console.PLAIN_WIDTH if output else console.width(),
         colour=output is None and console.colour(wanted=not no_color),

@@ -12,6 +12,7 @@ from itertools import islice
 
 import jsonschema_rs
 
+from analyzer.contracts import dialects
 from analyzer.contracts.places import REFERENCES, resolve, subschemas
 
 DEEPEST = 500
@@ -31,8 +32,8 @@ class Undecided(Exception):
 class Bounded:
     """One compiled schema; `valid` and `errors` raise `Undecided` and nothing else."""
 
-    def __init__(self, schema: object, *, assert_formats: bool = False) -> None:
-        """Compile offline, in the dialect of `$schema` (2020-12 without one).
+    def __init__(self, schema: object, *, dialect: str = dialects.DEFAULT, assert_formats: bool = False) -> None:
+        """Compile offline, in the dialect of `$schema`, or in `dialect` where it names none.
 
         Raises:
             Undecided: the schema is no schema, too deep, too large, or leads outside the document.
@@ -42,9 +43,11 @@ class Bounded:
         measure(schema)
         _count_subschemas(schema)
         self.schema = schema
+        self.dialect = dialect
+        told = {"$schema": dialects.META_SCHEMAS[dialect], **schema} if isinstance(schema, dict) else schema
         try:
             self._validator = jsonschema_rs.validator_for(
-                schema,
+                told,
                 offline=True,
                 validate_formats=assert_formats,
                 pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000),

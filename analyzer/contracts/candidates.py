@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from analyzer.contracts.bounded import Bounded
 from analyzer.contracts.coercion import coercions
 from analyzer.contracts.edits import INVENTED, Edit
 from analyzer.contracts.nearest import did_you_mean
@@ -24,7 +25,7 @@ from analyzer.contracts.smallest import (
 from analyzer.pointer import pointer
 
 _MOST_BRANCHES = 16
-_MOST_NAMES = 50
+_MOST_NAMES = 40
 _DEEPEST_BRANCH = 6
 
 
@@ -34,6 +35,7 @@ class Finder:
 
     root: object
     sketcher: Sketcher
+    nearest: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=dict)
 
     def plans(self, payload: object, errors: Iterable[Any], depth: int = 0) -> list[list[Plan]]:
         """For each violation its plans, the cheapest first; one error over several members is several violations."""
@@ -50,6 +52,11 @@ class Finder:
     def _sketch(self, violation: _Violation) -> object:
         holder = at(self.root, violation.error.schema_path[:-1])
         return self.sketcher.sketch([*schemas_at(self.root, violation.path), holder])
+
+    def _near(self, name: str, free: tuple[str, ...]) -> str | None:
+        if (name, free) not in self.nearest:
+            self.nearest[name, free] = did_you_mean(name, free)
+        return self.nearest[name, free]
 
     def _last_resort(self, v: _Violation) -> list[Plan]:
         """Take the value out, or put a placeholder in its place."""
@@ -115,9 +122,12 @@ class Finder:
             why = f"required, {only}" if only else f"required; {INVENTED}"
             edit = Edit("add", pointer([*v.path, name]), None, value, why, lossless=True, invented=only is None)
             plans.append(Plan(GIVEN if only else INVENT + size(value) / 40, (edit,)))
-        known = {other for schema in schemas_at(self.root, v.path, branches=True) for other in named(schema)}
+        known = dict.fromkeys(
+            other for schema in schemas_at(self.root, v.path, branches=True) for other in named(schema)
+        )
+        free = tuple(other for other in {**known, name: None} if other not in v.value)
         strange = [other for other in v.value if other not in known][:_MOST_NAMES]
-        near = [other for other in strange if did_you_mean(other, [name]) == name]
+        near = [other for other in strange if self._near(other, free) == name]
         plans += [Plan(RENAME, (_rename(v.path, other, name),)) for other in near]
         yield plans
 
@@ -125,12 +135,12 @@ class Finder:
         if not isinstance(v.value, dict):
             return
         here = schemas_at(self.root, v.path, branches=True)
-        free = [name for schema in here for name in named(schema) if name not in v.value]
+        free = tuple(dict.fromkeys(name for schema in here for name in named(schema) if name not in v.value))
         for index, name in enumerate(v.error.kind.as_dict()["unexpected"]):
             if name not in v.value:
                 continue
             plans = [v.without(name, v.value[name])]
-            near = did_you_mean(name, free) if index < _MOST_NAMES else None
+            near = self._near(name, free) if index < _MOST_NAMES else None
             if near is not None:
                 plans.append(Plan(RENAME, (_rename(v.path, name, near),)))
             yield plans
@@ -158,17 +168,20 @@ class Finder:
     def _text(self, v: _Violation) -> Iterator[list[Plan]]:
         plans = self._last_resort(v)
         if isinstance(v.value, str):
-            spellings = (
-                v.value.strip(),
-                v.value.upper(),
-                v.value.lower(),
-                v.value.replace("_", "-"),
-                v.value.replace("-", "_"),
-            )
-            plans += [Plan(NEAR, (v.replace(text, why=f"{v.why}, spelling"),)) for text in _others(v.value, spellings)]
+            plans += [Plan(NEAR, (v.replace(text, why=f"{v.why}, spelling"),)) for text in self._spellings(v)]
             texts = _others(v.value, self.sketcher.texts(self._bound(v)))
             plans += [Plan(INVENT + n, (v.invent(text),)) for n, text in enumerate(texts)]
         yield plans
+
+    def _spellings(self, v: _Violation) -> list[str]:
+        """The text in other case, with other separators, or without white space around it, where the pattern has it."""
+        pattern = v.error.kind.as_dict().get("pattern")
+        if pattern is None:
+            return []
+        dashed, joined = v.value.replace("_", "-"), v.value.replace("-", "_")
+        texts = [v.value.strip(), v.value.upper(), v.value.lower(), dashed, joined]
+        matches = Bounded({"type": "string", "pattern": pattern})
+        return [text for text in _others(v.value, texts) if matches.valid(text)]
 
     def _cut(self, v: _Violation) -> Iterator[list[Plan]]:
         most = v.error.kind.as_dict().get("limit")

@@ -34,19 +34,21 @@ def apply(payload: Any, edits: Iterable[Edit]) -> Any:
     Raises:
         LookupError: an edit's place is not there.
     """
+    owned: set[int] = set()
     for edit in edits:
-        payload = _apply(payload, edit)
+        payload = _apply(payload, edit, owned)
     return payload
 
 
-def _apply(payload: Any, edit: Edit) -> Any:
+def _apply(payload: Any, edit: Edit, owned: set[int]) -> Any:
     steps = parts(edit.pointer)
     if not steps:
         return edit.after
-    root = here = _shallow(payload)
+    root = here = _own(payload, owned)
     for step in steps[:-1]:
         key = _key(here, step)
-        here[key] = here = _shallow(here[key])
+        here[key] = below = _own(here[key], owned)
+        here = below
     if edit.op == "add":
         if isinstance(here, dict):
             here[steps[-1]] = edit.after
@@ -65,9 +67,13 @@ def _apply(payload: Any, edit: Edit) -> Any:
     return root
 
 
-def _shallow(value: Any) -> Any:
+def _own(value: Any, owned: set[int]) -> Any:
+    """A copy that may be written to: the value itself if it is one."""
     if isinstance(value, dict | list):
-        return value.copy()
+        if id(value) not in owned:
+            value = value.copy()
+            owned.add(id(value))
+        return value
     raise LookupError("an edit leads into a scalar")
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from analyzer.contracts.bounded import MOST_STEPS, Bounded, Undecided
+from analyzer.contracts import dialects
+from analyzer.contracts.bounded import Bounded, Undecided
 from analyzer.contracts.candidates import Finder
 from analyzer.contracts.edits import INVENTED, Edit, apply, condense
 from analyzer.contracts.nearest import did_you_mean
@@ -23,7 +25,9 @@ from analyzer.pointer import pointer
 
 __all__ = ["Edit", "Repair", "apply", "describe", "did_you_mean", "repair", "smallest"]
 
-_MOST_EDITS = 200
+_MOST_EDITS = 2_000
+_MOST_ERRORS = 500
+_STEPS_A_UNIT = 2_000
 #: Violations of one payload whose plans are also tried one at a time, and plans tried of each.
 _SINGLES, _EACH = 6, 6
 _FAILURES = (Undecided, ValueError, LookupError, ArithmeticError, RecursionError)
@@ -42,14 +46,21 @@ class Repair:
     guesses: bool
 
 
-def repair(schema: object, payload: object, *, budget: int = 300, assert_formats: bool = False) -> Repair | None:
+def repair(
+    schema: object,
+    payload: object,
+    *,
+    budget: int = 300,
+    dialect: str = dialects.DEFAULT,
+    assert_formats: bool = False,
+) -> Repair | None:
     """The cheapest edits found that make `payload` pass `schema`: none where it passes, None where none were found.
 
-    `budget` bounds the work, in payloads judged. A schema that cannot be compiled offline, and one under which judging
+    `budget` bounds the work, in payloads judged. `dialect` holds where the schema names none. A schema that cannot be compiled offline, and one under which judging
     would take too many steps, has no repair. Nothing is raised.
     """
     try:
-        bounded = Bounded(schema, assert_formats=assert_formats)
+        bounded = Bounded(schema, dialect=dialect, assert_formats=assert_formats)
         search = _Search(bounded, Finder(schema, Sketcher(schema, marked=True)), budget)
         edits = search.run(payload)
         if edits is None:
@@ -61,13 +72,15 @@ def repair(schema: object, payload: object, *, budget: int = 300, assert_formats
         return None
 
 
-def smallest(schema: object, *, budget: int = 300, assert_formats: bool = False) -> object | None:
+def smallest(
+    schema: object, *, budget: int = 300, dialect: str = dialects.DEFAULT, assert_formats: bool = False
+) -> object | None:
     """The smallest value found that `schema` allows, verified: required members only, each as short as it can be.
 
     None where none was found; None too where null is the smallest value itself.
     """
     try:
-        bounded = Bounded(schema, assert_formats=assert_formats)
+        bounded = Bounded(schema, dialect=dialect, assert_formats=assert_formats)
         value = Sketcher(schema).sketch([schema])
         if value is MISSING:
             return None
@@ -104,53 +117,72 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+class _State(NamedTuple):
+    """A payload on the way: sorted by the estimate of all it will cost, then by age."""
+
+    estimate: float
+    age: int
+    cost: float
+    edits: tuple[Edit, ...]
+    violations: list[list[Plan]]
+    together: Plan
+
+
 class _Search:
     """Best-first over payloads: cost so far plus the cheapest plan of each remaining violation."""
 
     def __init__(self, bounded: Bounded, finder: Finder, budget: int) -> None:
         self.bounded = bounded
         self.finder = finder
-        self.budget = budget
+        self.budget = float(budget)
+        self.visits = 0
+        self.seen: dict[str, float] = {}
 
     def run(self, payload: object) -> tuple[Edit, ...] | None:
         """The edits that make the payload valid, or None when the budget ran out."""
-        best: tuple[float, tuple[Edit, ...]] | None = None
-        seen: set[str] = set()
-        queue: list[tuple[float, int, float, tuple[Edit, ...], list[list[Plan]]]] = []
-
-        def visit(edits: tuple[Edit, ...], cost: float) -> None:
-            nonlocal best
-            key = repr(sorted(repr(edit[:4]) for edit in edits))
-            if key in seen or len(edits) > _MOST_EDITS or not self._spend(0):
-                return
-            seen.add(key)
-            try:
-                edited = apply(payload, edits)
-                errors = self._errors(edited)
-            except (Undecided, LookupError):
-                if not edits:
-                    raise
-                return
-            if not errors:
-                best = min(best or (cost, edits), (cost, edits), key=lambda found: found[0])
-                return
-            violations = self.finder.plans(edited, errors)
-            # A violation without a plan of its own may go with another one's.
-            estimate = sum(plans[0].cost for plans in violations) + 20.0 * (not violations)
-            heapq.heappush(queue, (cost + estimate, len(seen), cost, edits, violations))
-
-        visit((), 0.0)
+        queue: list[_State] = []
+        best = state = self._visit(payload, (), 0.0)
+        if state is None:
+            return None
+        # The cheapest plan of every violation at once, again and again, is mostly all it takes.
+        while state is not None and state.violations:
+            heapq.heappush(queue, state)
+            edits = (*state.edits, *state.together.edits)
+            state = best = self._visit(payload, edits, state.cost + state.together.cost)
         while queue and self.budget > 0:
-            estimate, _, cost, edits, violations = heapq.heappop(queue)
-            if best is not None and estimate >= best[0]:
+            state = heapq.heappop(queue)
+            if best is not None and state.estimate >= best.cost:
                 break
-            together = batch(violations)
-            visit((*edits, *together.edits), cost + together.cost)
-            for plans in violations[:_SINGLES]:
-                for plan in plans[:_EACH]:
-                    if best is None or cost + plan.cost < best[0]:
-                        visit((*edits, *plan.edits), cost + plan.cost)
-        return best[1] if best else None
+            plans = [plan for plans in state.violations[:_SINGLES] for plan in plans[:_EACH]]
+            for plan in [state.together, *plans]:
+                if best is None or state.cost + plan.cost < best.cost:
+                    found = self._visit(payload, (*state.edits, *plan.edits), state.cost + plan.cost)
+                    if found is not None and found.violations:
+                        heapq.heappush(queue, found)
+                    elif found is not None:
+                        best = found
+        return None if best is None else best.edits
+
+    def _visit(self, payload: object, edits: tuple[Edit, ...], cost: float) -> _State | None:
+        """The payload with the edits, None when it was seen before, cannot be judged or mended, or the budget is spent."""
+        if len(edits) > _MOST_EDITS or self.budget <= 0:
+            return None
+        try:
+            edited = apply(payload, edits)
+            self._spend(self.bounded.steps(edited) + 20 * len(edits))
+            key = repr(edited)  # tells 5 from 5.0 and 1 from true
+            if self.seen.get(key, math.inf) <= cost:
+                return None
+            self.seen[key] = cost
+            self.visits += 1
+            if self.bounded.valid(edited, counted=True):
+                return _State(cost, self.visits, cost, edits, [], Plan(0, ()))
+            violations = self.finder.plans(edited, self.bounded.errors(edited, limit=_MOST_ERRORS))
+        except (Undecided, LookupError):
+            return None
+        self._spend(200 * len(violations))
+        together = batch(violations)
+        return _State(cost + together.cost, self.visits, cost, edits, violations, together) if violations else None
 
     def needed(self, payload: object, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         """The edits without those that the payload passes without."""
@@ -181,11 +213,7 @@ class _Search:
                     queue.append([*path, key])
         return value
 
-    def _errors(self, payload: object) -> list[Any]:
-        self._spend(self.bounded.steps(payload))
-        return [] if self.bounded.valid(payload) else self.bounded.errors(payload)
-
     def _spend(self, steps: int) -> bool:
-        # One judgement, and one more for each twentieth of the most steps that a judgement may take.
-        self.budget -= (1 + 20 * steps // MOST_STEPS) if steps else 0
+        # A judgement of up to two thousand steps costs one, and so does whatever else takes as long.
+        self.budget -= max(1.0, steps / _STEPS_A_UNIT)
         return self.budget > 0

@@ -41,7 +41,7 @@ class Sketcher:
 
     root: object
     marked: bool = False
-    fuel: int = 2_000
+    fuel: int = 6_000
 
     def sketch(self, schemas: Iterable[object], depth: int = 0) -> object:
         """A small value for the schemas together, or `MISSING`."""

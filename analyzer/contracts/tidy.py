@@ -148,6 +148,8 @@ def _choices(schema: dict[str, Any]) -> dict[str, Any]:
             merged = _one_list(branches)
             if merged is not None and ("type" not in out or _types(out) == _types(merged)):
                 out = merged
+    if "oneOf" in out:
+        out["oneOf"] = [branch for branch in out["oneOf"] if branch is not False]
     if len(out.get("oneOf", ())) == 1 and _apart({n: m for n, m in out.items() if n != "oneOf"}, out["oneOf"][0]):
         only = out.pop("oneOf")[0]
         out = {**out, **only}
@@ -222,7 +224,7 @@ _STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = (_values, _choi
 
 
 def _accepts_nothing(schema: dict[str, Any]) -> bool:
-    if schema.get("enum") == [] or schema.get("anyOf") == [] or False in schema.get("allOf", ()):
+    if any(schema.get(name) == [] for name in ("enum", "anyOf", "oneOf")) or False in schema.get("allOf", ()):
         return True
     return "not" in schema and schema["not"] == {}
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from analyzer.contracts import dialects
 from analyzer.contracts.bounded import Bounded, Undecided
 from analyzer.contracts.coercion import decode
 from analyzer.contracts.ideas import Idea, Klass, ideas
@@ -96,6 +97,7 @@ def tighten(
     tool: str = "",
     role: Literal["arguments", "output"] = "arguments",
     seed: int = 0,
+    dialect: str = dialects.DEFAULT,
     limits: Limits = _LIMITS,
 ) -> Proposal:
     """Propose the tightest schema that the good calls of half of the sessions carry, judged on the other half.
@@ -106,11 +108,12 @@ def tighten(
         tool: The tool's name, for the report.
         role: Which of the tool's payloads these are.
         seed: Another seed splits the sessions otherwise; one seed always splits them alike.
+        dialect: The schema's dialect where it names none.
         limits: Support that a member needs, and the share of good calls that may be lost.
     """
     inferred = schema is None
     try:
-        old = Bounded({} if inferred else schema)
+        old = Bounded({} if inferred else schema, dialect=dialect)
     except Undecided as error:
         return Proposal(tool, schema, inferred, (), 0, 0, 0, 0, 0, f"the schema cannot be judged by: {error}")
     good: list[tuple[str, Any, bool]] = []
@@ -217,7 +220,7 @@ def _with(old: Bounded, chosen: Iterable[Idea]) -> Bounded | None:
     for idea in chosen:
         schema = narrowed(schema, idea.path, idea.keywords)
     try:
-        return old if schema is old.schema else Bounded(schema)
+        return old if schema is old.schema else Bounded(schema, dialect=old.dialect)
     except Undecided:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -24,11 +25,22 @@ ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi,)
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 
 
-def read(sources: list[Source], *, input_format: str | None = None, recording: Recording | None = None) -> Recording:
-    """Read every source into one recording. What cannot be opened is among its `problems`, and the rest is read."""
+def read(
+    sources: list[Source],
+    *,
+    input_format: str | None = None,
+    recording: Recording | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Recording:
+    """Read every source into one recording. What cannot be opened is among its `problems`, and the rest is read.
+
+    `progress("read", sources done, sources in all)` is called before each.
+    """
     recording = recording if recording is not None else Recording()
     rows = Rows()
-    for source in sources:
+    for number, source in enumerate(sources):
+        if progress is not None:
+            progress("read", number, len(sources))
         try:
             stream = Stream(source)
         except InputError as error:

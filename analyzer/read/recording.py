@@ -60,6 +60,11 @@ class Recording:
         """SOURCES."""
         return pl.DataFrame(self.sources, schema=SOURCES)
 
+    @property
+    def expected_partitions(self) -> int:
+        """How many `partitions` will give."""
+        return self.at_least if self._folder is None else self.spill
+
     def _spill(self) -> None:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="analyzer-"))

@@ -19,8 +19,8 @@ def snapshots(trace: Trace) -> pl.LazyFrame:
     """The events that list what is pending: session, seq, actions."""
     return (
         trace.session_states.lazy()
-        .filter(pl.col("actions").is_not_null())
-        .select("session", "seq", "actions")
+        .filter(pl.col("pending").is_not_null())
+        .select("session", "seq", "pending")
         .sort("seq")
     )
 
@@ -35,7 +35,7 @@ def went_on(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
     gone = (
         calls.select("session", "call", "call_id", "action_seq")
         .join(snapshots(trace), on="session")
-        .filter(pl.col("seq") > pl.col("action_seq"), ~pl.col("actions").list.contains(pl.col("call_id")))
+        .filter(pl.col("seq") > pl.col("action_seq"), ~pl.col("pending").list.contains(pl.col("call_id")))
         .select("call", gone=pl.lit(value=True))
         .unique()
     )

@@ -72,7 +72,7 @@ def _by_contract(trace: Trace) -> list[dict[str, Any]]:
         )
         if said is None:
             continue
-        many = f" ({row['sessions']} sessions)" if row["sessions"] > 1 else ""
+        many = f" from those advertised in {row['sessions']} sessions" if row["sessions"] > 1 else " from those advertised"
         on = f" They disagree on {len(calls)} recorded call{'s' if len(calls) > 1 else ''}." if calls else ""
         found.append(
             {
@@ -80,7 +80,7 @@ def _by_contract(trace: Trace) -> list[dict[str, Any]]:
                 "offer_event": row["event"],
                 "offer_pointer": row["pointer"],
                 "contract_file": row["file"],
-                "message": f"{told(row['role'])} of the contract file differ from those advertised{many}: {said.words}.{on}",
+                "message": f"{told(row['role'])} of the contract file differ{many}: {said.words}.{on}",
                 "hint": "Advertise what the executor enforces: generate both from one definition.",
                 "severity": None if said.breaks else "warning",
                 "confidence": said.confidence,

@@ -61,7 +61,7 @@ def check(trace: Trace) -> pl.LazyFrame:
                 "result",
                 keyword=pl.lit("payload"),
                 message=pl.format(
-                    "The {} can be read in two ways: a member occurs twice, or not every parser keeps one of the numbers.",
+                    "The {} can be read in two ways: a member occurs twice, or a number is beyond 2^53.",
                     "what",
                 ),
                 hint=pl.lit(_HINT),

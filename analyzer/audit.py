@@ -1,0 +1,309 @@
+"""The way through the house: read, contracts, replay, rules, findings.
+
+`audit_partition` is a pure function of the recorded frames of whole sessions; `audit` reads, calls it for every partition,
+and puts the answers together. Whatever runs on more than one core or machine calls the same function.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analyzer import frames
+from analyzer.contracts.files import Contracts, load_contracts
+from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
+from analyzer.errors import AnalyzerError, InputError, UsageError
+from analyzer.findings.assemble import assemble
+from analyzer.findings.precedence import settle
+from analyzer.read import ADAPTERS, read
+from analyzer.read.files import Evidence, Source, find
+from analyzer.read.recording import Recording
+from analyzer.replay.fold import fold_calls, fold_results
+from analyzer.replay.force import in_force
+from analyzer.replay.pair import pair
+from analyzer.replay.place import place
+from analyzer.replay.state import sessions_of, turns_of
+from analyzer.replay.verdicts import verdicts_of
+from analyzer.rules.catalogue import RULES, Rule
+from analyzer.rules.engine import run
+from analyzer.summary import counts_of, hops, rules_not_run, summarise
+from analyzer.trace import Settings, Trace
+
+Frames = dict[str, pl.DataFrame]
+Progress = Callable[[str, int, int], None]
+Fetch = Callable[[int, int, int], bytes]
+
+# What the fleet rules and the reports need of every partition; payload texts are not among it.
+_KEPT = ("sessions", "tools", "offers", "schemas", "schema_facts", "contracts")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found, and what it could not see."""
+
+    findings: pl.DataFrame
+    """FINDINGS, sorted by session first seen, place in it, rule, pointer and fingerprint."""
+    frames: Frames = field(default_factory=dict)
+    """Frames by the names of `frames.SAVED`; without `keep_frames` only those that reports need."""
+    summary: dict[str, Any] = field(default_factory=dict)
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    hops: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[AnalyzerError] = field(default_factory=list)
+    unrecognised: list[str] = field(default_factory=list)
+    crashed: list[tuple[str, str]] = field(default_factory=list)
+
+    def evidence(self) -> Evidence:
+        """Raw bytes of the records; raises EvidenceUnavailable where a log has moved or changed since."""
+        sources = self.frames["sources"]
+        return Evidence([Source(number, path) for number, path in sources.select("source", "path").iter_rows()])
+
+    def save(self, folder: str) -> None:
+        """Write the frames as Parquet and the rest as `audit.json`."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for name, frame in {**self.frames, "findings": self.findings}.items():
+            frame.write_parquet(target / f"{name}.parquet")
+        rest = {
+            "schema": "analyzer.saved/v1",
+            "summary": self.summary,
+            "inputs": self.inputs,
+            "hops": self.hops,
+            "problems": [str(problem) for problem in self.problems],
+            "unrecognised": self.unrecognised,
+            "crashed": self.crashed,
+        }
+        (target / "audit.json").write_text(json.dumps(rest, indent=1), encoding="utf-8")
+
+
+def open_audit(folder: str) -> Audit:
+    """A saved audit. Raises InputError where the folder holds none."""
+    source = Path(folder)
+    try:
+        rest = json.loads((source / "audit.json").read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"no saved audit: {error.strerror or error}", file=folder) from error
+    except ValueError as error:
+        raise InputError("no saved audit: audit.json is no JSON", file=folder) from error
+    held = {file.stem: pl.read_parquet(file) for file in sorted(source.glob("*.parquet"))}
+    findings = held.pop("findings", frames.FINDINGS.to_frame())
+    return Audit(
+        findings,
+        held,
+        rest["summary"],
+        rest["inputs"],
+        rest["hops"],
+        [InputError(text) for text in rest["problems"]],
+        rest["unrecognised"],
+        [(rule, error) for rule, error in rest["crashed"]],
+    )
+
+
+def audit(
+    paths: Sequence[str],
+    *,
+    contracts: Sequence[str] = (),
+    final_schema: str | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    settings: Settings | None = None,
+    input_format: str | None = None,
+    session: str | None = None,
+    partitions: int = 1,
+    jobs: int = 1,
+    keep_frames: bool = True,
+    progress: Progress | None = None,
+) -> Audit:
+    """Audit recorded logs: files, folders or `-`.
+
+    Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for options
+    that make no sense.
+    """
+    del final_schema, jobs
+    settings = settings or Settings()
+    if input_format is not None and input_format not in {adapter.name for adapter in ADAPTERS}:
+        raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
+    report = progress or _silent
+    sources, missing = find(paths)
+    recording = read(
+        sources, input_format=input_format, recording=Recording(at_least=partitions), progress=report
+    )
+    given = load_contracts([Path(path) for path in contracts])
+    problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
+    rules = chosen(select, ignore)
+    evidence = Evidence(sources)
+    parts: list[Frames] = []
+    crashed: list[tuple[str, str]] = []
+    inputs = recording.source_frame()
+    for number, recorded in enumerate(recording.partitions(), 1):
+        report("audit", number, recording.expected_partitions)
+        part, crashes = audit_partition(
+            {**recorded, "sources": inputs},
+            contracts=given,
+            settings=settings,
+            rules=[rule for rule in rules if rule.scope != "fleet"],
+            fetch=evidence.fetch,
+            session=session,
+            keep_frames=keep_frames,
+        )
+        parts.append(part)
+        crashed += crashes
+    evidence.close()
+    report("report", 0, 0)
+    whole = {name: _together(name, [part[name] for part in parts]) for name in parts[0]}
+    whole["sources"] = inputs
+    fleet, crashes = _fleet(whole, settings, [rule for rule in rules if rule.scope == "fleet"])
+    findings = _ordered(pl.concat([whole.pop("found"), fleet]))
+    crashed += crashes
+    counts = whole.pop("counts")
+    return Audit(
+        findings=findings,
+        frames=whole,
+        summary=summarise(counts, findings, rules_not_run(counts, rules)),
+        inputs=inputs.filter(pl.col("format") != "").drop("source").to_dicts()
+        + inputs.filter((pl.col("format") == "") & pl.col("source").is_in(_named(sources))).drop("source").to_dicts(),
+        hops=hops(counts),
+        problems=problems,
+        unrecognised=inputs.filter((pl.col("format") == "") & ~pl.col("source").is_in(_named(sources)))["path"].to_list(),
+        crashed=sorted(set(crashed)),
+    )
+
+
+def _named(sources: Iterable[Source]) -> list[int]:
+    return [source.number for source in sources if source.named]
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    del stage, done, total
+
+
+def chosen(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
+    """The rules whose code, slug or family is selected and not ignored."""
+
+    def named(rule: Rule, names: Sequence[str]) -> bool:
+        family = rule.code.rstrip("0123456789")
+        return any(name.upper() in (rule.code, family) or name.lower() == rule.slug for name in names)
+
+    return [rule for rule in RULES if (not select or named(rule, select)) and not named(rule, ignore)]
+
+
+def audit_partition(
+    recorded: Frames,
+    *,
+    contracts: Contracts,
+    settings: Settings,
+    rules: Sequence[Rule],
+    fetch: Fetch,
+    session: str | None = None,
+    keep_frames: bool = True,
+) -> tuple[Frames, list[tuple[str, str]]]:
+    """Audit the recorded frames of whole sessions: concluded frames and `found` (FINDINGS with `first_event`) come back.
+
+    Pure: the same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
+    `keep_frames` says so. `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats.
+    """
+    trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session)
+    hits, crashes = run(rules, trace)
+    found = assemble(settle(hits), trace)
+    kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
+    answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
+    answer["found"] = found
+    answer["counts"] = counts_of(trace)
+    answer["offer_events"] = trace.events.filter(pl.col("event").is_in(trace.offers["event"].implode()))
+    return answer, [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def conclude(
+    recorded: Frames,
+    *,
+    contracts: Contracts,
+    settings: Settings,
+    fetch: Fetch,
+    session: str | None = None,
+) -> Trace:
+    """The trace of one partition: everything up to the rules."""
+    if session is not None:
+        recorded = {
+            name: frame.filter(pl.col("session") == session) if "session" in frame.columns else frame
+            for name, frame in recorded.items()
+        }
+    store = SchemaStore(assert_formats=settings.assert_formats)
+    placed = place(recorded, fetch)
+    call_rows, call_sightings = fold_calls(placed["call_sightings"])
+    result_rows, result_sightings = fold_results(placed["result_sightings"])
+    calls, results = pair(call_rows, result_rows)
+    turns = turns_of(placed["events"], placed["turn_states"])
+    sessions = sessions_of(placed["events"], placed["session_states"], calls)
+    calls = calls.join(
+        turns.select("session", "turn", "agent", "subagent"), on=["session", "turn"], how="left", maintain_order="left"
+    ).select(list(frames.CALLS))
+    shown = placed["showings"]["table"].unique()
+    tools = tools_of(placed["tables"].filter(pl.col("table").is_in(shown.implode())), store)
+    offers = offers_of(placed["showings"], tools)
+    files = contracts_of(contracts, store)
+    verdicts, violations, faults = verdicts_of(
+        calls, results, in_force(calls, offers, "arguments"), in_force(calls, offers, "output"), files, offers,
+        placed["faults"], store,
+    )
+    named = pl.concat([offers["schema_id"], files["schema_id"]]).drop_nulls().unique().to_list()
+    schemas, facts = store.frames(named)
+    return Trace(
+        settings=settings,
+        sources=recorded["sources"],
+        events=placed["events"],
+        faults=pl.concat([placed["faults"], faults]),
+        session_states=placed["session_states"],
+        turn_states=placed["turn_states"],
+        tables=placed["tables"],
+        showings=placed["showings"],
+        call_sightings=call_sightings,
+        result_sightings=result_sightings,
+        approvals=placed["approvals"],
+        gates=placed["gates"],
+        messages=placed["messages"],
+        summaries=placed["summaries"],
+        sessions=sessions,
+        turns=turns,
+        tools=tools,
+        schemas=schemas,
+        schema_facts=facts,
+        contracts=files,
+        offers=offers,
+        calls=calls,
+        results=results,
+        verdicts=verdicts,
+        violations=violations,
+    )
+
+
+def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """One frame of all partitions; what several of them have of one schema or tool is kept once."""
+    whole = pl.concat(parts)
+    if name in ("schemas", "schema_facts", "tools", "contracts"):
+        return whole.unique(maintain_order=True).sort(whole.columns[:3], maintain_order=True)
+    if name == "sessions":
+        return whole.sort("first_event")
+    if name == "offers":
+        return whole.sort("session", "tool", "role", "since")
+    if name == "counts":
+        return whole.group_by("what", "key").agg(pl.col("count").sum()).sort("what", "key")
+    return whole
+
+
+def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl.DataFrame, list[tuple[str, str]]]:
+    """The findings of the rules that see all sessions at once."""
+    trace = Trace(settings=settings).with_frames(
+        events=whole.pop("offer_events"), sources=whole["sources"], **{name: whole[name] for name in _KEPT}
+    )
+    hits, crashes = run(rules, trace)
+    return assemble(settle(hits), trace), [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def _ordered(found: pl.DataFrame) -> pl.DataFrame:
+    return found.sort(
+        "first_event", "seq", "rule", pl.col("location").struct.field("pointer"), "fingerprint", nulls_last=True
+    ).drop("first_event")

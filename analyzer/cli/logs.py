@@ -1,0 +1,118 @@
+"""What several commands share: the logs and contracts to read, the audit of them, and what is said of the unread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+import click
+
+from analyzer.cli import console
+from analyzer.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+    from analyzer.config import Config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Given(TypedDict):
+    """The parameters that `reading` adds to a command."""
+
+    paths: tuple[str, ...]
+    contracts: tuple[str, ...]
+    final_schema: str | None
+    input_format: str | None
+    session: str | None
+    assert_formats: bool
+    config: Config
+
+
+def _configured(ctx: click.Context, _: click.Parameter, file: str | None) -> Config:
+    """Load the configuration before the other options are read, so that its settings are their defaults."""
+    from analyzer.config import load
+
+    config = load(file)
+    ctx.default_map = dict(config.flags)
+    return config
+
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("paths", metavar="PATH...", nargs=-1),
+    click.option(
+        "--contracts",
+        multiple=True,
+        metavar="FILE-OR-DIR",
+        help="Contracts of the tools as they are executed: a map of tool names to schemas, a provider's tool table, "
+        "or a folder of TOOL.arguments.json and TOOL.output.json. Repeatable.",
+    ),
+    click.option("--final-schema", metavar="FILE", help="Schema of the final answer's object."),
+    click.option("--input-format", metavar="NAME", help="Read all as this format; see `analyzer formats`."),
+    click.option("--session", metavar="ID", help="This session only."),
+    click.option("--assert-formats", is_flag=True, help="Judge `format` as a constraint, not as a note."),
+    click.option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        callback=_configured,
+        help="Settings; else the nearest analyzer.toml, or pyproject.toml with [tool.analyzer].",
+    ),
+)
+
+no_color = click.option("--no-color", is_flag=True, help="No colour, even on a terminal; NO_COLOR does the same.")
+output = click.option("-o", "output", metavar="FILE", help="Write here, whole or not at all.")
+
+
+def reading(command: F) -> F:
+    """Add the parameters of Given to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def audited(
+    given: Given, *, select: Sequence[str] = (), ignore: Sequence[str] = (), jobs: int = 1, keep_frames: bool = True
+) -> Audit:
+    """The audit of what is given, with a progress bar; whatever could not be read is said on standard error."""
+    _check(given)
+    from analyzer.audit import audit
+    from analyzer.cli.progress import progress
+
+    with progress() as step:
+        done = audit(
+            given["paths"],
+            contracts=given["contracts"],
+            final_schema=given["final_schema"],
+            select=select,
+            ignore=ignore,
+            settings=replace(given["config"].settings, assert_formats=given["assert_formats"]),
+            input_format=given["input_format"],
+            session=given["session"],
+            jobs=jobs,
+            keep_frames=keep_frames,
+            progress=step,
+        )
+    for problem in done.problems:
+        console.complain(str(problem), console.advice(problem))
+    for each in done.inputs:
+        if not each["format"]:
+            what = "not recognised as any format" if each["bytes"] else "empty"
+            console.complain(f"{what} at {each['path']}", "`analyzer formats` lists what is read")
+    if not done.inputs and not done.problems:
+        console.complain(f"no log found at {', '.join(given['paths'])}", "`analyzer formats` lists what is read")
+    return done
+
+
+def _check(given: Given) -> None:
+    """Refuse a command without a path, and a format that does not exist, before anything heavy is loaded."""
+    if not given["paths"]:
+        raise UsageError("no PATH given: name a log, a folder of logs, or - for standard input")
+    name = given["input_format"]
+    if name is not None:
+        from analyzer.cli.formats import formats
+
+        names = [each.name for each in formats()]
+        if name not in names:
+            raise UsageError(f"no format {name!r}{console.meant(name, names) or '; `analyzer formats` lists them'}")

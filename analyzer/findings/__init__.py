@@ -1,0 +1,1 @@
+"""Hits to findings: precedence, evidence, names that last."""

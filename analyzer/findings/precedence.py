@@ -1,0 +1,35 @@
+"""One fault, one finding: where several rules see the same fault, the one that explains it best reports."""
+
+from __future__ import annotations
+
+import polars as pl
+
+# Of each chain the first that speaks of a thing silences the rest about it; an info silences nobody and is not silenced.
+CHAINS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("call", ("ARG002", "ARG003", "ARG005", "ARG004", "ARG006", "ARG001")),
+    ("result", ("CALL007", "CALL008", "CALL006", "CALL005")),
+    ("result", ("OUT001", "OUT002", "OUT005", "OUT003", "OUT004")),
+    ("call", ("CALL007", "CALL004")),
+    ("result", ("CALL006", "CALL017")),
+)
+
+
+def settle(hits: pl.DataFrame) -> pl.DataFrame:
+    """HITS without those that another rule explains better."""
+    for key, chain in CHAINS:
+        ranks = {code: rank for rank, code in enumerate(chain)}
+        mine = pl.col("rule").is_in(list(chain)) & pl.col(key).is_not_null() & (pl.col("severity") != "info")
+        rank = pl.col("rule").replace_strict(ranks, default=None, return_dtype=pl.Int64)
+        ranked = hits.with_columns(_rank=pl.when(mine).then(rank))
+        best = pl.col("_rank").min().over(key)
+        hits = ranked.filter(pl.col("_rank").is_null() | (pl.col("_rank") == best)).drop("_rank")
+    return _request_shapes(hits)
+
+
+def _request_shapes(hits: pl.DataFrame) -> pl.DataFrame:
+    """LOG010 speaks only of what no other rule explains."""
+    shapes = hits["rule"] == "LOG010"
+    if not shapes.any():
+        return hits
+    explained = hits.filter(~shapes).select("event").drop_nulls().unique()
+    return pl.concat([hits.filter(~shapes), hits.filter(shapes).join(explained, on="event", how="anti")])

@@ -1,0 +1,115 @@
+"""Payload texts as values: decoded once, exactly, with what two parsers would read differently."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+
+from analyzer.contracts.schemas import MAX_DEPTH, too_deep
+
+MAX_PAYLOAD = 32 << 20  # bytes of one payload that is judged
+MAX_LAYERS = 8
+
+_decode = msgspec.json.decode
+_encode = msgspec.json.encode
+_LONG_NUMBER = re.compile(r"[0-9]{16}|[0-9][eE]\+?[0-9]{3}")
+_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
+
+
+class Payload(NamedTuple):
+    """What a text holds.
+
+    `kind`: value (an object, an array, a number, ...), string (JSON of a string), not_json, empty. `problem` is a reason
+    of `frames.REASONS` or None. `ambiguous`: (fault kind, words) where two parsers read two values.
+    """
+
+    kind: str
+    value: Any
+    problem: str | None = None
+    ambiguous: tuple[str, str] | None = None
+
+
+_EMPTY = Payload("empty", None)
+
+
+def read_payload(text: str | None) -> Payload:
+    """Decode a payload's text as JSON."""
+    if text is None or not text or text.isspace():
+        return _EMPTY
+    if len(text) > MAX_PAYLOAD:
+        return Payload("value", None, "payload_too_large")
+    if text.count("[") + text.count("{") > MAX_DEPTH and too_deep(text.encode()):
+        return Payload("value", None, "payload_too_deep")
+    try:
+        value = _decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return _refused(text)
+    kind = "string" if type(value) is str else "value"
+    # What is written again just as it stands has no member twice; this is true of nearly all.
+    plain = text.encode() == _encode(value)
+    if plain and not _LONG_NUMBER.search(text):
+        return Payload(kind, value)
+    return Payload(kind, value, *_readings(text, value, plain=plain))
+
+
+def _readings(text: str, value: Any, *, plain: bool) -> tuple[str | None, tuple[str, str] | None]:
+    if not plain:
+        twice: list[str] = []
+
+        def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            found = dict(pairs)
+            if len(found) < len(pairs):
+                names = [name for name, _ in pairs]
+                twice.extend(name for name in found if names.count(name) > 1)
+            return found
+
+        try:
+            json.loads(text, object_pairs_hook=members)
+        except (ValueError, RecursionError):
+            return None, None
+        if twice:
+            return "payload_ambiguous", ("duplicate_member", f"the member {twice[0]!r} stands twice; the last was read")
+    if _LONG_NUMBER.search(text):
+        for match in _STRING_OR_NUMBER.finditer(text):
+            number = match[0]
+            if number[0] == '"':
+                continue
+            if "." in number or "e" in number or "E" in number:
+                if float(number) in (float("inf"), float("-inf")):
+                    return "payload_ambiguous", ("number_inexact", "a number beyond what a double holds")
+            elif abs(int(number[:400])) > 1 << 53:
+                return None, ("number_inexact", f"{number[:40]} is beyond 2^53; it was judged exactly as written")
+    return None, None
+
+
+def _refused(text: str) -> Payload:
+    """What the decoder refuses: JSON with numbers out of range, or no JSON at all."""
+    try:
+        value = json.loads(text, parse_int=_exact)
+    except (ValueError, RecursionError):
+        return Payload("not_json", None)
+    fault = ("number_inexact", "a number that is not finite or out of range")
+    return Payload("string" if isinstance(value, str) else "value", value, "payload_ambiguous", fault)
+
+
+def _exact(digits: str) -> int | float:
+    return int(digits) if len(digits) < 4000 else float("inf")  # noqa: PLR2004 - Python converts no longer ones
+
+
+def layers(value: str) -> tuple[int, Any]:
+    """How many more times a string decodes to JSON of a container, and the container; 0 where it does not."""
+    count = 0
+    inner: Any = value
+    while isinstance(inner, str) and count < MAX_LAYERS:
+        stripped = inner.lstrip()
+        if stripped[:1] not in ('"', "{", "["):
+            return 0, None
+        payload = read_payload(inner)
+        if payload.kind not in ("value", "string") or payload.problem is not None:
+            return 0, None
+        count += 1
+        inner = payload.value
+    return (count, inner) if isinstance(inner, dict | list) else (0, None)

@@ -1,0 +1,73 @@
+"""Sessions and turns, from what the wire says of them."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.frames import SESSIONS, TURNS
+
+_ENDED = ("completed", "failed", "cancelled")
+
+
+def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """SESSIONS; events that belong to no session are left out."""
+    seen = (
+        events.lazy()
+        .filter(pl.col("session").is_not_null())
+        .group_by("session")
+        .agg(
+            first_event=pl.col("event").min(),
+            events=pl.len().cast(pl.Int64),
+            order=pl.col("order").drop_nulls().first(),
+            start=pl.col("type").sort_by("seq").first(),
+        )
+        .collect()
+    )
+    last = ("agent", "agent_name", "model", "max_subagents", "parallel", "text_format", "instructions")
+    said = (
+        states.lazy()
+        .sort("session", "seq")
+        .group_by("session")
+        .agg(*(pl.col(name).drop_nulls().last() for name in last), last_status=pl.col("status").drop_nulls().last())
+        .collect()
+    )
+    wires = calls.lazy().group_by("session").agg(wires=pl.col("wire").unique().sort().str.join(",")).collect()
+    starts = pl.col("start").str.contains(r"\.created$|^request\.create$|^POST /agents/sessions$")
+    return (
+        seen.join(said, on="session", how="left", maintain_order="left")
+        .join(wires, on="session", how="left", maintain_order="left")
+        .with_columns(from_start=starts.fill_null(value=False), wires=pl.col("wires").fill_null(""))
+        .select(list(SESSIONS))
+        .sort("first_event")
+    )
+
+
+def turns_of(events: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
+    """TURNS, numbered in the order in which their first events happened."""
+    seen = (
+        events.lazy()
+        .filter(pl.col("turn").is_not_null() & pl.col("session").is_not_null())
+        .group_by("session", "turn")
+        .agg(since=pl.col("seq").min(), until=pl.lit(None, pl.Int64))
+        .drop("until")
+    )
+    ended = pl.col("status").is_in(_ENDED)
+    said = (
+        states.lazy()
+        .sort("session", "seq")
+        .group_by("session", "turn")
+        .agg(
+            pl.col("agent").drop_nulls().last(),
+            pl.col("subagent").drop_nulls().last(),
+            status=pl.col("status").drop_nulls().last(),
+            until=pl.col("seq").filter(ended).first(),
+            end_event=pl.col("event").filter(ended).first(),
+        )
+    )
+    return (
+        seen.join(said, on=["session", "turn"], how="left")
+        .sort("session", "since", "turn")
+        .with_columns(ordinal=pl.int_range(pl.len(), dtype=pl.Int64).over("session"))
+        .select(list(TURNS))
+        .collect()
+    )

@@ -1,0 +1,103 @@
+"""An idempotency key does not stand for one request.
+
+What it says: one key was sent with two different bodies, or one result was posted again under a new key though the
+first post had been accepted.
+Why it matters: under a used key the server answers with the old outcome, and the new body is lost. Under a new key the
+same result counts twice.
+Bad:
+    tool reserve {"type":"object"}
+    turn
+    call c1 reserve {"seat":"4C"}
+    exchange k1 202 c1 ok code R1
+    call c2 reserve {"seat":"5A"}
+    exchange k1 202 c2 ok code R2
+    end
+Good:
+    tool reserve {"type":"object"}
+    turn
+    call c1 reserve {"seat":"4C"}
+    exchange k1 400 c1 ok code R1
+    exchange k1 202 c1 ok code R1
+    end
+Blind spots: only keys that were recorded, and only those of posted results.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits, place
+from analyzer.rules.order import record_of
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Keys with several bodies, then results with several keys."""
+    posts = (
+        trace.result_sightings.lazy()
+        .filter(pl.col("key").is_not_null(), pl.col("stage") == "post")
+        .sort("event")
+        .with_columns(
+            record=record_of("event"),
+            body=pl.struct("turn", "pair_id", "success", "error", "text", "container"),
+        )
+    )
+    return pl.concat([_two_bodies(posts), _two_keys(posts)])
+
+
+def _two_bodies(posts: pl.LazyFrame) -> pl.LazyFrame:
+    by = ["session", "key"]
+    sent = (
+        posts.group_by(*by, "record", maintain_order=True)
+        .agg(pl.first("event", "pointer", "call_id"), bodies="body")
+        .with_columns(
+            first=pl.col("event").first().over(by),
+            first_id=pl.col("call_id").first().over(by),
+            # Bodies are compared by their text: lists of structs do not compare.
+            told=pl.col("bodies").map_elements(lambda bodies: repr(bodies.to_list()), return_dtype=pl.String),
+        )
+        .filter(pl.col("told") != pl.col("told").first().over(by))
+        .unique(by, keep="first", maintain_order=True)
+        .collect()
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "call_id": row["call_id"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": "body",
+            "message": "One idempotency key was sent with two different bodies: "
+            f"for {row['first_id']} and for {row['call_id']}.",
+            "hint": "Make a new key for every request, and keep it for the retries of that request only.",
+            "related": [place(row["first"], "", "first request", row["first_id"])],
+        }
+        for row in sent.iter_rows(named=True)
+    )
+
+
+def _two_keys(posts: pl.LazyFrame) -> pl.LazyFrame:
+    by = ["session", "body"]
+    again = (
+        posts.filter(pl.col("accepted").fill_null(value=True))
+        .with_columns(first=pl.col("event").first().over(by), first_key=pl.col("key").first().over(by))
+        .filter(pl.col("key") != pl.col("first_key"))
+        .unique(["session", "turn", "pair_id"], keep="first", maintain_order=True)
+        .sort("event")
+        .collect()
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "turn": row["turn"],
+            "result": row["result"],
+            "call_id": row["call_id"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": "key",
+            "message": f"The result of {row['call_id']} was posted again under a new idempotency key.",
+            "hint": "Retry with the key of the first attempt; the server then takes it as one request.",
+            "related": [place(row["first"], "", "first post", row["call_id"])],
+        }
+        for row in again.iter_rows(named=True)
+    )

@@ -1,0 +1,78 @@
+"""A result does not stand where the wire wants it, right behind its call.
+
+Wire: chat completions, Anthropic messages
+
+What it says: what stands between the call and its result. In chat completions only other results may; in Anthropic
+messages the results are the first blocks of the very next message.
+Why it matters: the ids match and the request is refused all the same, for as long as it holds this history.
+Bad:
+    assistant: tool_calls [call_1]
+    system: Answer in English.
+    tool: call_1 all well
+Good:
+    assistant: tool_calls [call_1, call_2]
+    tool: call_2 none
+    tool: call_1 all well
+    system: Answer in English.
+Blind spots: a request whose body was not recorded cannot be looked at. Wires without such an order are not judged.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits, place
+from analyzer.rules.order import record_of
+from analyzer.trace import Trace
+
+_WIRES = ("openai-chat", "anthropic-messages")
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Pairs inside one request with a message between them."""
+    index = pl.col("pointer").str.extract(r"/messages/(\d+)(?:/|$)").cast(pl.Int64, strict=False)
+    history = (pl.col("stage") == "history") & pl.col("wire").is_in(list(_WIRES))
+    calls = (
+        trace.call_sightings.lazy()
+        .filter(history)
+        .select("call", "pair_id", "wire", record=record_of("event"), called=index, at="event", where="pointer")
+    )
+    results = (
+        trace.result_sightings.lazy()
+        .filter(history)
+        .select("session", "pair_id", "event", "pointer", record=record_of("event"), answered=index)
+    )
+    pairs = results.join(calls, on=["record", "pair_id"]).filter(pl.col("called") < pl.col("answered"))
+    # With one id used several times, a result belongs to the nearest call before it.
+    pairs = pairs.sort("called").unique(["event", "pointer"], keep="last", maintain_order=True)
+    between = (
+        trace.messages.lazy()
+        .select("role", record=record_of("event"), placed=index)
+        .filter(pl.col("placed").is_not_null(), pl.col("role") != "tool")
+        .unique()
+    )
+    apart = (
+        pairs.filter(pl.col("answered") > pl.col("called") + 1)
+        .join(between, on="record")
+        .filter(pl.col("placed") > pl.col("called"), pl.col("placed") < pl.col("answered"))
+    )
+    found = (
+        apart.sort("event", "pointer", "placed")
+        .unique("call", keep="first", maintain_order=True)
+        .sort("event", "pointer")
+        .collect()
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "call": row["call"],
+            "event": row["event"],
+            "pointer": row["pointer"],
+            "keyword": "between",
+            "message": f"A message of the {row['role'] or 'other side'} stands between the call {row['pair_id']} "
+            "and its result.",
+            "hint": "Put every result right behind its call, and other messages after the results.",
+            "related": [place(row["at"], row["where"], "call", row["pair_id"])],
+        }
+        for row in found.iter_rows(named=True)
+    )

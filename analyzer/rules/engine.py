@@ -1,0 +1,56 @@
+"""Run the rules: hits of all of them in one frame; a rule that crashes is reported, and the others still run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from analyzer.frames import HITS
+from analyzer.rules.catalogue import Rule
+from analyzer.trace import Trace
+
+
+class Crash(NamedTuple):
+    """A rule that broke: our own fault, never the log's."""
+
+    rule: Rule
+    error: str
+
+
+def run(rules: Sequence[Rule], trace: Trace) -> tuple[pl.DataFrame, list[Crash]]:
+    """HITS with `rule` (the code), `slug` and the rule's defaults filled in, and the rules that crashed."""
+    plans: list[tuple[Rule, pl.LazyFrame]] = []
+    crashes: list[Crash] = []
+    for rule in rules:
+        try:
+            plans.append((rule, _whole(rule, rule.check(trace))))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other rules must run
+            crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
+    try:
+        found = pl.collect_all([plan for _, plan in plans])
+    except Exception:  # noqa: BLE001 - find the one, keep the others
+        found = []
+        for rule, plan in plans:
+            try:
+                found.append(plan.collect())
+            except Exception as error:  # noqa: BLE001
+                crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
+    empty = pl.DataFrame(schema={"rule": pl.String, "slug": pl.String, **HITS})
+    return pl.concat([empty, *found]), crashes
+
+
+def _whole(rule: Rule, hits: pl.LazyFrame) -> pl.LazyFrame:
+    """The rule's hits with every column of HITS."""
+    known = set(hits.collect_schema().names())
+    strangers = known - set(HITS)
+    if strangers:
+        message = f"columns that HITS does not have: {sorted(strangers)}"
+        raise ValueError(message)
+    columns = [
+        (pl.col(name).cast(dtype) if name in known else pl.lit(None, dtype).alias(name)) for name, dtype in HITS.items()
+    ]
+    return hits.select(pl.lit(rule.code).alias("rule"), pl.lit(rule.slug).alias("slug"), *columns).with_columns(
+        pl.col("severity").fill_null(rule.severity), pl.col("confidence").fill_null(rule.confidence)
+    )

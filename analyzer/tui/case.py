@@ -1,0 +1,301 @@
+"""What is being looked at: an audit just made or a saved one, its frames read when they are needed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from analyzer import frames
+from analyzer.errors import EvidenceUnavailable, InputError
+from analyzer.read.files import Evidence, Source
+
+if TYPE_CHECKING:
+    from analyzer.audit import Audit
+
+_SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
+_DIGESTED = 64 << 20  # bytes of a source whose digest is taken before the first evidence is shown
+_PIECE = 1 << 20
+ACTIVITY = 24  # cells of the activity of a session
+
+
+@dataclass(frozen=True)
+class Place:
+    """A record: where its bytes are, and which event of which session it is."""
+
+    source: int
+    file: str
+    offset: int
+    length: int
+    line: int | None
+    session: str | None = None
+    seq: int | None = None
+    event: int | None = None
+
+
+class Case:
+    """Frames by name, the findings flat, and records by offset. Everything here may be called from any thread."""
+
+    def __init__(
+        self,
+        title: str,
+        scan: Callable[[str], pl.LazyFrame],
+        summary: dict[str, Any],
+        inputs: list[dict[str, Any]],
+        *,
+        problems: list[str],
+        folder: Path | None = None,
+    ) -> None:
+        self.title = title
+        self.scan = scan
+        self.summary = summary
+        self.inputs = inputs
+        self.problems = problems
+        self.folder = folder  # of a saved audit
+        self._evidence: Evidence | None = None
+        self._checked: dict[int, str | None] = {}
+        self._reading = Lock()
+
+    # --- frames ---
+
+    @cached_property
+    def found(self) -> pl.DataFrame:
+        """FINDINGS as they are."""
+        return self.scan("findings").collect()
+
+    @cached_property
+    def findings(self) -> pl.DataFrame:
+        """FINDINGS flat, one row per row of `found`, for tables and filters."""
+        place, contract = pl.col("location").struct, pl.col("contract").struct
+        failing = pl.col("failures").list.eval(pl.element().struct.field("pointer"))
+        return self.found.select(
+            "severity",
+            "rule",
+            "slug",
+            "session",
+            "seq",
+            "turn",
+            "agent",
+            "call_id",
+            "tool",
+            at=failing.list.first().fill_null(place.field("pointer")),
+            message="message",
+            pointer=pl.concat_str(place.field("pointer"), failing.list.join(" "), separator=" ", ignore_nulls=True),
+            file=place.field("file"),
+            line=place.field("line"),
+            offset=place.field("offset"),
+            length=place.field("length"),
+            confidence="confidence",
+            schema_id=contract.field("schema_id"),
+            group="group",
+            fingerprint="fingerprint",
+            suppressed=pl.col("suppressed").is_not_null(),
+        )
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """EVENTS with what a table needs of each: about 40 bytes."""
+        table = self.scan("events")
+        known = table.collect_schema().names()
+        if "seq" not in known:
+            table = table.with_columns(seq=pl.int_range(pl.len()).over("session"))
+        words = [pl.col(name).cast(pl.Categorical) for name in ("session", "type", "kind", "turn")]
+        return table.select(
+            "event", words[0], pl.col("seq").cast(pl.UInt32), "time", *words[1:], pl.col("line").cast(pl.UInt32)
+        ).collect()
+
+    @cached_property
+    def sources(self) -> dict[int, dict[str, Any]]:
+        """SOURCES by number."""
+        return {row["source"]: row for row in self.scan("sources").collect().iter_rows(named=True)}
+
+    @cached_property
+    def sessions(self) -> pl.DataFrame:
+        """One row per session, for the overview: counts, and findings by severity."""
+        table = self.scan("sessions").select("session", "events", "agent_name", "last_status", "order", "first_event").collect()
+        turns = (
+            self.scan("turns")
+            .group_by("session")
+            .agg(turns=pl.len(), agents=pl.concat_str("agent", "subagent", separator=" ", ignore_nulls=True).n_unique())
+            .collect()
+        )
+        calls = self.scan("calls").group_by("session").agg(calls=pl.len()).collect()
+        counts = self.findings.group_by("session").agg(
+            errors=(pl.col("severity") == "error").sum(),
+            warnings=(pl.col("severity") == "warning").sum(),
+            infos=(pl.col("severity") == "info").sum(),
+        )
+        started = self.scan("events").select("event", "time").filter(pl.col("event").is_in(table["first_event"].implode()))
+        for other in (turns, calls, counts):
+            table = table.join(other, on="session", how="left", maintain_order="left")
+        table = table.join(
+            started.collect().rename({"event": "first_event", "time": "started"}), on="first_event", how="left", maintain_order="left"
+        )
+        numbers = ("turns", "agents", "calls", "errors", "warnings", "infos")
+        return table.with_columns(pl.col(numbers).fill_null(0).cast(pl.Int64)).select(
+            "session", "started", "events", *numbers, "agent_name", "last_status", "order"
+        )
+
+    def activity(self) -> dict[str, list[int]]:
+        """Events of each session in `ACTIVITY` equal parts of its sequence."""
+        spread = self.events.group_by(
+            "session", part=(pl.col("seq").cast(pl.Int64) * ACTIVITY // (pl.col("time").len().over("session").clip(1))).clip(0, ACTIVITY - 1)
+        ).len()
+        out: dict[str, list[int]] = {}
+        for session, part, count in spread.sort("session", "part").iter_rows():
+            out.setdefault(session or "", [0] * ACTIVITY)[part] = count
+        return out
+
+    def rows(self, name: str, *where: pl.Expr) -> list[dict[str, Any]]:
+        """The rows of a frame that a condition keeps."""
+        return self.scan(name).filter(*where).collect().to_dicts() if where else self.scan(name).collect().to_dicts()
+
+    # --- records ---
+
+    def place_of_event(self, event: int) -> Place | None:
+        """Where an event stands."""
+        found = self.rows("events", pl.col("event") == event)
+        return self._place(found[0]) if found else None
+
+    def place_of_finding(self, finding: dict[str, Any]) -> Place | None:
+        """Where a finding (a row of `found`) stands, or None where it names no record."""
+        spot = finding["location"]
+        if spot is None or spot["offset"] is None or spot["length"] is None:
+            return None
+        return self.place_of_location(spot, finding["session"], finding["seq"])
+
+    def place_of_location(self, spot: dict[str, Any], session: str | None, seq: int | None) -> Place | None:
+        """Where a location of the report stands."""
+        source = next((number for number, row in self.sources.items() if row["path"] == spot["file"]), None)
+        if source is None:
+            return None
+        return Place(source, spot["file"], spot["offset"], spot["length"], spot["line"], session, seq)
+
+    def event_at(self, place: Place) -> int | None:
+        """The first event of a record."""
+        if place.event is not None:
+            return place.event
+        found = self.scan("events").filter(pl.col("source") == place.source, pl.col("offset") == place.offset)
+        if place.seq is not None and "seq" in found.collect_schema().names():
+            same = found.filter(pl.col("seq") == place.seq).select("event").collect()
+            if same.height:
+                return int(same["event"][0])
+        events = found.select("event").collect()
+        return int(events["event"][0]) if events.height else None
+
+    def _place(self, row: dict[str, Any]) -> Place:
+        file = self.sources.get(row["source"], {}).get("path") or "?"
+        return Place(row["source"], file, row["offset"], row["length"], row["line"], row["session"], row.get("seq"), row["event"])
+
+    def record(self, place: Place) -> bytes:
+        """The bytes of a record as they stand in the log. Raises EvidenceUnavailable where the log is another one now."""
+        return self.fetch(place.source, place.offset, place.length)
+
+    def fetch(self, source: int, offset: int, length: int) -> bytes:
+        """The same, by numbers."""
+        trouble = self.trouble(source)
+        if trouble:
+            raise EvidenceUnavailable(trouble)
+        try:
+            with self._reading:  # one file, one position
+                raw = self._fetcher.fetch(source, offset, length)
+        except (InputError, OSError, KeyError) as error:
+            raise EvidenceUnavailable(f"the log cannot be read: {error}") from error
+        if len(raw) < length:
+            raise EvidenceUnavailable("the log is shorter than it was")
+        return raw
+
+    @cached_property
+    def _fetcher(self) -> Evidence:
+        return Evidence([Source(number, row["path"].partition("!")[0]) for number, row in self.sources.items()])
+
+    def trouble(self, source: int) -> str | None:
+        """Why the records of a source are not the audited ones; None: they are, or it is too big to say at once."""
+        if source not in self._checked:
+            row = self.sources.get(source, {})
+            self._checked[source] = None
+            if (row.get("bytes") or 0) <= _DIGESTED:
+                self.verify(source)
+        return self._checked[source]
+
+    def verify(self, source: int) -> str | None:
+        """Take the digest of a source now, and say what is wrong with it."""
+        row = self.sources[source]
+        try:
+            digest, at = hashlib.sha256(), 0
+            until = row["bytes"]  # a log that grew is still the audited one as far as it was audited
+            while piece := self._piece(source, at, _PIECE if until is None else min(_PIECE, until - at)):
+                digest.update(piece)
+                at += len(piece)
+        except (InputError, OSError) as error:
+            self._checked[source] = f"the log cannot be read: {error}"
+        else:
+            changed = row["sha256"] is not None and digest.hexdigest() != row["sha256"]
+            self._checked[source] = "the log has changed since the audit" if changed else None
+        return self._checked[source]
+
+    def _piece(self, source: int, at: int, size: int) -> bytes:
+        with self._reading:
+            return self._fetcher.fetch(source, at, size)
+
+    def close(self) -> None:
+        """Close the logs."""
+        if "_fetcher" in self.__dict__:
+            self._fetcher.close()
+
+
+def document(raw: bytes) -> bytes:
+    """The JSON text of a record: of an event stream's record its data."""
+    if not raw.lstrip().startswith(_SSE):
+        return raw
+    lines = [line for line in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n") if line.startswith(b"data:")]
+    return b"\n".join(line[5:].removeprefix(b" ") for line in lines) if lines else raw
+
+
+# --- opening ---
+
+
+def is_saved(path: str) -> bool:
+    """Whether a path is the folder of a saved audit."""
+    return (Path(path) / "audit.json").is_file()
+
+
+def open_saved(path: str) -> Case:
+    """A saved audit, of which nothing is read yet but its summary. Raises InputError."""
+    folder = Path(path)
+    try:
+        kept = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+        summary, inputs = kept["summary"], kept["inputs"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"no saved audit: {error}", file=path) from error
+
+    def scan(name: str) -> pl.LazyFrame:
+        schema = frames.SAVED.get(name)
+        file = folder / f"{name}.parquet"
+        if file.is_file():
+            return pl.scan_parquet(file, glob=False)
+        return (schema or pl.Schema({})).to_frame().lazy()
+
+    return Case(path, scan, summary, inputs, problems=[], folder=folder)
+
+
+def of_audit(title: str, audit: Audit) -> Case:
+    """The case of an audit just made."""
+
+    def scan(name: str) -> pl.LazyFrame:
+        if name == "findings":
+            return audit.findings.lazy()
+        frame = audit.frames.get(name)
+        return (frames.SAVED[name].to_frame() if frame is None else frame).lazy()
+
+    problems = [str(problem) for problem in audit.problems]
+    problems += [f"no log, left out: {name}" for name in audit.unrecognised]
+    problems += [f"the rule {rule} crashed: {error}" for rule, error in audit.crashed]
+    return Case(title, scan, audit.summary, audit.inputs, problems=problems)

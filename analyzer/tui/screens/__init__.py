@@ -1,0 +1,1 @@
+"""The places of the workspace: one file each, all built of the same pane."""

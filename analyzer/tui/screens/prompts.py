@@ -1,0 +1,75 @@
+"""Small questions on the bottom lines: a text, or one of some keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.events import Key
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from analyzer.tui.screens.place import Bar
+
+
+class Prompt(ModalScreen[str | None]):
+    """Asks for a text; None where it was left by escape. Nothing in the text is quoted or expanded."""
+
+    BINDINGS = [Binding("escape", "leave", show=False)]
+    DEFAULT_CSS = """
+    Prompt, Choice { background: transparent; align: left bottom; }
+    Prompt > Vertical, Choice > Vertical { height: auto; background: $panel; padding: 0 1; }
+    Prompt Input { border: none; height: 1; padding: 0; background: $panel; }
+    """
+
+    def __init__(self, title: str, value: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._value = value
+
+    def compose(self) -> ComposeResult:
+        """A title above the input."""
+        with Vertical():
+            yield Bar(id="asked")
+            field = Input(self._value, select_on_focus=False)
+            field.cursor_blink = False
+            yield field
+
+    def on_mount(self) -> None:
+        """Say what is asked."""
+        self.query_one("#asked", Bar).put(self._title)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer."""
+        self.dismiss(event.value)
+
+    def action_leave(self) -> None:
+        """No answer."""
+        self.dismiss(None)
+
+
+class Choice(ModalScreen[str | None]):
+    """Asks for one of some keys; any other key is None."""
+
+    def __init__(self, title: str, choices: Mapping[str, str]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+
+    def compose(self) -> ComposeResult:
+        """One line."""
+        with Vertical():
+            yield Bar(id="asked")
+
+    def on_mount(self) -> None:
+        """Say what may be chosen."""
+        words = "   ".join(f"{key} {word}" for key, word in self._choices.items())
+        self.query_one("#asked", Bar).put(f"{self._title}:  {words}   esc nothing")
+
+    def on_key(self, event: Key) -> None:
+        """Take the key."""
+        event.stop()
+        event.prevent_default()
+        self.dismiss(event.key if event.key in self._choices else None)
