@@ -80,7 +80,7 @@ def command(
 
     done = logs.audited(given, select=select, ignore=ignore, jobs=jobs, keep_frames=save is not None)
     if save is not None:
-        done.save(save)
+        _save(done, save)
     shown = _at_least(done, min_severity, min_confidence)
     if output_format == "json":
         from analyzer.report import json
@@ -99,6 +99,13 @@ def command(
         )
         console.deliver([page.encode()], output)
     return exits.decide(shown, fail_on=fail_on, strict=strict)
+
+
+def _save(done: Audit, folder: str) -> None:
+    try:
+        done.save(folder)
+    except OSError as error:
+        raise UsageError(f"cannot save: {error.strerror or error}", file=folder) from error
 
 
 def _check_rules(names: tuple[str, ...]) -> None:

@@ -121,8 +121,8 @@ def _beside(paper: Paper, audit: Audit, call: dict[str, Any], verdicts: pl.DataF
     broken = set(failed["schema_pointer"].to_list())
     schema = recorded.element(verdict["offer_event"], verdict["offer_pointer"])
     if schema is None:
-        texts = audit.frames["schemas"].filter(pl.col("schema_id") == verdict["schema_id"])["text"]
-        schema = _decoded(texts.first()) if texts.len() else None
+        texts = audit.frames["schemas"].filter(pl.col("schema_id") == verdict["schema_id"])["text"].to_list()
+        schema = _decoded(texts[0]) if texts else None
     right = outline(schema)
     paper.heading("Arguments, beside the schema in force")
     paper.columns(_marked(left, guilty), _marked(right, broken), indent=2)

@@ -84,7 +84,9 @@ def test_the_catalogue_is_listed_whole(capsys: Caught) -> None:
     status, out, _ = run(capsys, "rules")
     assert status == 0
     assert [
-        rule.code for rule in catalogue.RULES if f"{rule.code} {rule.slug} {rule.severity}" not in " ".join(out.split())
+        rule.code
+        for rule in catalogue.RULES
+        if f"{rule.code} {rule.slug} {rule.severity} {rule.confidence} {rule.title}" not in " ".join(out.split())
     ] == []
 
 
