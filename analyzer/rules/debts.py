@@ -16,12 +16,16 @@ def async_tools(trace: Trace) -> pl.LazyFrame:
 
 
 def snapshots(trace: Trace) -> pl.LazyFrame:
-    """The events that list what is pending: session, seq, actions."""
+    """The events that list what is pending: session, seq."""
+    return trace.session_states.lazy().filter(pl.col("pending").is_not_null()).select("session", "seq").sort("seq")
+
+
+def no_longer_pending(trace: Trace) -> pl.LazyFrame:
+    """The calls that a snapshot after their last listing as a required action leaves out: call, gone."""
+    listed = trace.call_sightings.lazy().filter(pl.col("stage") == "action").group_by("session", "call")
+    last = snapshots(trace).group_by("session").agg(last=pl.max("seq"))
     return (
-        trace.session_states.lazy()
-        .filter(pl.col("pending").is_not_null())
-        .select("session", "seq", "pending")
-        .sort("seq")
+        listed.agg(pl.max("seq")).join(last, on="session").select("call", gone=pl.col("last") > pl.col("seq")).filter("gone")
     )
 
 
@@ -32,13 +36,7 @@ def went_on(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
     its turn came another reply or a message of the assistant) and `after` (in its session came any reply or message).
     """
     turns = trace.turns.lazy().filter(pl.col("until").is_not_null()).select("session", "turn", ended="status")
-    gone = (
-        calls.select("session", "call", "call_id", "action_seq")
-        .join(snapshots(trace), on="session")
-        .filter(pl.col("seq") > pl.col("action_seq"), ~pl.col("pending").list.contains(pl.col("call_id")))
-        .select("call", gone=pl.lit(value=True))
-        .unique()
-    )
+    gone = no_longer_pending(trace)
     said = trace.messages.lazy().select("session", "turn", "role", "seq")
     # Replies are numbered, not ordered: a later one is another one that begins later.
     replies = (
