@@ -41,7 +41,9 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
             continue
         distance = edit_distance(joined, other)
         if distance <= allowed:
-            ranked = (distance, abs(len(near) - len(name)), near)
+            # Numbers are not misspelt: `line_12` is no slip for `line_2`.
+            numbers = _digits(other) != _digits(joined)
+            ranked = (distance + numbers, abs(len(near) - len(name)), near)
             best = ranked if best is None else min(best, ranked)
     return best[2] if best else None
 
@@ -59,6 +61,10 @@ def edit_distance(a: str, b: str) -> int:
             row.append(cost)
         before, above = above, row
     return above[-1]
+
+
+def _digits(text: str) -> str:
+    return "".join(char for char in text if char.isdigit())
 
 
 def _words(name: str) -> list[str]:

@@ -8,7 +8,6 @@ the payload.
 from __future__ import annotations
 
 import heapq
-import json
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from analyzer.contracts.places import at
 from analyzer.contracts.plans import Plan, batch
 from analyzer.contracts.smallest import MISSING, Sketcher
 from analyzer.pointer import pointer
+from analyzer.visible import visible, visible_value
 
 __all__ = ["Edit", "Repair", "apply", "describe", "did_you_mean", "repair", "smallest"]
 
@@ -56,8 +56,8 @@ def repair(
 ) -> Repair | None:
     """The cheapest edits found that make `payload` pass `schema`: none where it passes, None where none were found.
 
-    `budget` bounds the work, in payloads judged. `dialect` holds where the schema names none. A schema that cannot be compiled offline, and one under which judging
-    would take too many steps, has no repair. Nothing is raised.
+    `budget` bounds the work, in payloads judged. `dialect` holds where the schema names none. A schema that cannot be
+    compiled offline, and one under which judging would take too many steps, has no repair. Nothing is raised.
     """
     try:
         bounded = Bounded(schema, dialect=dialect, assert_formats=assert_formats)
@@ -92,15 +92,12 @@ def smallest(
 
 
 def describe(found: Repair) -> str:
-    """One line of ASCII for reports: `/seats: add (required; placeholder 0); /litres: "3" -> 3`.
-
-    The values are foreign: whoever prints the line passes it through `visible`.
-    """
+    """One line for reports, safe to print: `/seats: add (required, placeholder 0); /litres: "3" -> 3`."""
     return "; ".join(_describe(edit) for edit in found.edits) or "nothing to repair"
 
 
 def _describe(edit: Edit) -> str:
-    place = json.dumps(edit.pointer)[1:-1] or "(root)"
+    place = visible(edit.pointer) or "(root)"
     if edit.op == "rename":
         return f"{place}: rename to {_short(edit.after)} ({edit.why})"
     if edit.op == "remove":
@@ -113,8 +110,7 @@ def _describe(edit: Edit) -> str:
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return visible_value(value, limit=60)
 
 
 class _State(NamedTuple):
@@ -155,8 +151,9 @@ class _Search:
                 break
             plans = [plan for plans in state.violations[:_SINGLES] for plan in plans[:_EACH]]
             for plan in [state.together, *plans]:
-                if best is None or state.cost + plan.cost < best.cost:
-                    found = self._visit(payload, (*state.edits, *plan.edits), state.cost + plan.cost)
+                cost = state.cost + plan.cost
+                if best is None or cost < best.cost:
+                    found = self._visit(payload, (*state.edits, *plan.edits), cost)
                     if found is not None and found.violations:
                         heapq.heappush(queue, found)
                     elif found is not None:
@@ -164,7 +161,7 @@ class _Search:
         return None if best is None else best.edits
 
     def _visit(self, payload: object, edits: tuple[Edit, ...], cost: float) -> _State | None:
-        """The payload with the edits, None when it was seen before, cannot be judged or mended, or the budget is spent."""
+        """The payload with the edits; None if seen before, past judging or mending, or out of budget."""
         if len(edits) > _MOST_EDITS or self.budget <= 0:
             return None
         try:

@@ -46,7 +46,7 @@ def exact(value: Any) -> str:
         ({"note": 3}, {"note": "3"}, '/note: 3 -> "3"'),
         ({"open": "true"}, {"open": True}, '/open: "true" -> true'),
         ({"litres": "2.5"}, {"litres": 2.5}, '/litres: "2.5" -> 2.5'),
-        ({"tags": "[1, 2]"}, {"tags": [1, 2]}, '/tags: "[1, 2]" -> [1, 2]'),
+        ({"tags": "[1, 2]"}, {"tags": [1, 2]}, '/tags: "[1, 2]" -> [1,2]'),
         ({"tags": 4}, {"tags": [4]}, "/tags: 4 -> [4]"),
         ({"tags": "4"}, {"tags": [4]}, '/tags/0: "4" -> 4'),
         ({"seats": [2]}, {"seats": 2}, "/seats: [2] -> 2"),
@@ -178,9 +178,38 @@ def test_only_what_is_needed_is_edited() -> None:
     found = repair(TICKET, sent)
     assert found is not None
     assert [edit.pointer for edit in found.edits] == ["/seats"]
-    many = repair({"type": "array", "items": {"type": "integer"}}, [str(n) for n in range(60)])
-    assert many is not None
-    assert many.payload == list(range(60))
+
+
+def test_a_line_is_safe_to_print() -> None:
+    found = repair(
+        {"additionalProperties": False, "properties": {"a": {"type": "integer"}}}, {"\x1b[31m\n": 1, "a": "\x07"}
+    )
+    assert found is not None
+    assert describe(found).isprintable()
+
+
+def test_many_mistakes_at_once() -> None:
+    names = [f"name_{n}" for n in range(40)]
+    schema = {
+        "properties": {name: {"type": "integer"} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    found = repair(schema, {name.replace("name", "nam"): str(n) for n, name in enumerate(names)})
+    assert found is not None
+    assert found.payload == {name: n for n, name in enumerate(names)}
+    numbers = repair({"items": {"type": "integer"}}, [str(n) for n in range(1_000)])
+    assert numbers is not None
+    assert numbers.payload == list(range(1_000))
+
+
+def test_the_dialect_of_the_wire_holds_where_the_schema_names_none() -> None:
+    tuples = {"type": "array", "items": [{"type": "integer"}]}
+    assert repair(tuples, ["1"]) is None
+    found = repair(tuples, ["1"], dialect="draft-07")
+    assert found is not None
+    assert found.payload == [1]
+    assert smallest(tuples, dialect="draft-07") == []
 
 
 def test_a_valid_payload_needs_no_edit() -> None:
@@ -294,6 +323,7 @@ def test_the_budget_bounds_the_search() -> None:
         ("path", ["path", "paths"], "path"),
         ("colour", ["weight", "length"], None),
         ("x", ["y"], None),
+        ("lin_12", ["line_2", "line_12"], "line_12"),
         ("", ["a"], None),
         ("größe", ["grösse", "preis"], "grösse"),
         ("a" * 5_000, ["a" * 4_999], None),
