@@ -27,6 +27,7 @@ from analyzer.replay.fold import fold_calls, fold_results
 from analyzer.replay.force import in_force
 from analyzer.replay.pair import pair
 from analyzer.replay.place import place
+from analyzer.replay.sightings import sightings_of
 from analyzer.replay.state import sessions_of, turns_of
 from analyzer.replay.verdicts import verdicts_of
 from analyzer.rules.catalogue import RULES, Rule
@@ -211,6 +212,8 @@ def audit_partition(
     found = assemble(settle(hits), trace)
     kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
     answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
+    if keep_frames:
+        answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
     answer["found"] = found
     answer["counts"] = counts_of(trace)
     answer["offer_events"] = trace.events.filter(pl.col("event").is_in(trace.offers["event"].implode()))
