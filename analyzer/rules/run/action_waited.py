@@ -1,0 +1,58 @@
+"""A required action stayed open for long.
+
+What it says: how long the call waited for its result, against the configured bound.
+Why it matters: the handler was offline or busy, and the user waited that long. Behind it the next calls queue up.
+Bad:
+    tool get_order {"type":"object"}
+    clock 0
+    turn
+    call c1 get_order {}
+    clock 900
+    result c1 ok {}
+    end
+Good:
+    tool get_order {"type":"object"}
+    clock 0
+    turn
+    call c1 get_order {}
+    clock 20
+    result c1 ok {}
+    end
+Blind spots: without times nothing can be said. Times are the recorder's, so a slow recorder looks like a slow handler.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.debts import async_tools
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Client calls whose result came later than allowed after they were required."""
+    times = trace.events.lazy().filter(pl.col("time").is_not_null()).select("event", "time")
+    answers = trace.results.lazy().select("result", answer="event")
+    seconds = (pl.col("time_right") - pl.col("time")).dt.total_microseconds() / 1_000_000
+    return (
+        trace.calls.lazy()
+        .filter(pl.col("action_event").is_not_null(), pl.col("result").is_not_null())
+        .join(async_tools(trace), on=["session", "tool"], how="anti")
+        .join(answers, on="result")
+        .join(times, left_on="action_event", right_on="event")
+        .join(times, left_on="answer", right_on="event")
+        .with_columns(waited=seconds)
+        .filter(pl.col("waited") > trace.settings.waited)
+        .sort("call")
+        .select(
+            "call",
+            keyword=pl.lit("waited"),
+            message=pl.format(
+                "The call {} of {} waited {} seconds for its result.",
+                "call_id",
+                pl.col("name").fill_null("a tool"),
+                pl.col("waited").round().cast(pl.Int64),
+            ),
+            hint=pl.lit("See whether the handler was running; answer early with a failure rather than late."),
+        )
+    )

@@ -1,0 +1,73 @@
+"""More subagents ran at once than the session allows.
+
+What it says: how many subagents had a turn under way at that place, and the limit that the session's settings state.
+Why it matters: the limit bounds cost and the load on the tools behind it. Whoever set it believes that it holds.
+Bad:
+    subagents 1
+    turn
+    turn subagent scout
+    turn subagent clerk
+    end
+    end
+    end
+Good:
+    subagents 1
+    turn
+    turn subagent scout
+    end
+    turn subagent clerk
+    end
+    end
+Blind spots: a subagent counts while one of its turns is open; one that is kept open between turns does not. Without a
+stated limit nothing is said.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """The first place of each session where more subagents are at work than its limit."""
+    limits = (
+        trace.sessions.lazy().filter(pl.col("max_subagents").is_not_null()).select("session", limit="max_subagents")
+    )
+    turns = trace.turns.lazy().filter(pl.col("subagent").is_not_null()).join(limits, on="session")
+    steps = pl.concat(
+        [
+            turns.select("session", "limit", "turn", "subagent", seq="since", step=pl.lit(1)),
+            turns.filter(pl.col("until").is_not_null()).select(
+                "session", "limit", "turn", "subagent", seq="until", step=pl.lit(-1)
+            ),
+        ]
+    )
+    by = ["session", "subagent"]
+    # A subagent with several open turns counts once: only its first opening and last closing change the number.
+    open_turns = pl.col("step").cum_sum().over(by)
+    changed = ((pl.col("step") == 1) & (open_turns == 1)) | ((pl.col("step") == -1) & (open_turns == 0))
+    events = trace.events.lazy().select("session", "seq", "event")
+    found = (
+        steps.sort("session", "seq", "step", "turn")
+        .filter(changed)
+        .with_columns(running=pl.col("step").cum_sum().over("session"))
+        .filter(pl.col("running") > pl.col("limit"))
+        .unique("session", keep="first", maintain_order=True)
+        .join(events, on=["session", "seq"], how="left", maintain_order="left")
+        .unique("session", keep="first", maintain_order=True)
+        .collect()
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "turn": row["turn"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": "limit",
+            "message": f"{row['running']} subagents are at work at once; the session allows {row['limit']}.",
+            "hint": "Look at who starts subagents, and whether the limit was meant.",
+        }
+        for row in found.iter_rows(named=True)
+    )
