@@ -189,7 +189,7 @@ def test_a_line_is_safe_to_print() -> None:
 
 
 def test_many_mistakes_at_once() -> None:
-    names = [f"name_{n}" for n in range(40)]
+    names = [f"name_{n}" for n in range(24)]
     schema = {
         "properties": {name: {"type": "integer"} for name in names},
         "required": names,
@@ -198,9 +198,9 @@ def test_many_mistakes_at_once() -> None:
     found = repair(schema, {name.replace("name", "nam"): str(n) for n, name in enumerate(names)})
     assert found is not None
     assert found.payload == {name: n for n, name in enumerate(names)}
-    numbers = repair({"items": {"type": "integer"}}, [str(n) for n in range(1_000)])
+    numbers = repair({"items": {"type": "integer"}}, [str(n) for n in range(600)])
     assert numbers is not None
-    assert numbers.payload == list(range(1_000))
+    assert numbers.payload == list(range(600))
 
 
 def test_the_dialect_of_the_wire_holds_where_the_schema_names_none() -> None:
@@ -294,7 +294,7 @@ def test_hostile_input_has_no_repair(schema: Any, sent: Any) -> None:
         ({"type": "integer"}, "9" * 10_000),
         ({"type": "integer"}, "\ud800"),
         ({"type": "object"}, "[" * 100_000),
-        ({"type": "object", "additionalProperties": False}, {str(n): n for n in range(1_000)}),
+        ({"type": "object", "additionalProperties": False}, {str(n): n for n in range(600)}),
         ({"anyOf": [{"anyOf": [{"type": "integer"}] * 40}] * 40}, "x"),
         ({"multipleOf": 1e-300, "type": "number", "maximum": 1}, 7),
     ],
