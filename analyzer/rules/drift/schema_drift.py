@@ -72,7 +72,9 @@ def _by_contract(trace: Trace) -> list[dict[str, Any]]:
         )
         if said is None:
             continue
-        many = f" from those advertised in {row['sessions']} sessions" if row["sessions"] > 1 else " from those advertised"
+        many = (
+            f" from those advertised in {row['sessions']} sessions" if row["sessions"] > 1 else " from those advertised"
+        )
         on = f" They disagree on {len(calls)} recorded call{'s' if len(calls) > 1 else ''}." if calls else ""
         found.append(
             {

@@ -1,0 +1,66 @@
+"""A tool returns objects, and nothing says which.
+
+What it says: three or more results of a tool are JSON objects or lists, and no output schema is advertised or given.
+Why it matters: whatever reads these members trusts a shape that nobody promised, and no audit can tell when it changes.
+Bad:
+    tool find {"type":"object","properties":{}}
+    call c1 find
+    result c1 ok {"a":1}
+    call c2 find
+    result c2 ok {"a":2}
+    call c3 find
+    result c3 ok {"a":3}
+Good:
+    tool find {"type":"object","properties":{}}
+    output find {"type":"object","properties":{"a":{"type":"integer"}}}
+    call c1 find
+    result c1 ok {"a":1}
+    call c2 find
+    result c2 ok {"a":2}
+    call c3 find
+    result c3 ok {"a":3}
+Blind spots: whether a program or only the model reads the result cannot be seen.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.trace import Trace
+
+_LEAST = 3
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Tools with containers as results and no output contract anywhere; once per tool."""
+    name = pl.col("tool").str.replace("^.*:", "")
+    promised = pl.concat(
+        [
+            trace.offers.lazy().filter(pl.col("role") == "output").select(name.alias("name")),
+            trace.contracts.lazy().filter(pl.col("role") == "output").select("name"),
+        ]
+    ).unique()
+    structured = pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])") | pl.col("structured").is_not_null()
+    apart = sorted(trace.settings.shell | trace.settings.free_text)
+    return (
+        trace.results.lazy()
+        .filter(pl.col("rank") == 0, pl.col("success").fill_null(value=True), pl.col("error").is_null(), structured)
+        .with_columns(name=name)
+        .filter(~pl.col("name").is_in(apart))
+        .join(promised, on="name", how="anti", maintain_order="left")
+        .sort("result")
+        .group_by("tool", maintain_order=True)
+        .agg(pl.col("result").first(), pl.len().alias("count"))
+        .filter(pl.col("count") >= _LEAST)
+        .select(
+            "result",
+            "tool",
+            message=pl.format(
+                "{} results of this tool are objects or lists, and no output schema promises them.", "count"
+            ),
+            hint=pl.lit(
+                "Declare an output schema, or give one in a contract file; `analyzer contracts tighten` proposes one."
+            ),
+            keyword=pl.lit("output"),
+        )
+    )

@@ -1,0 +1,46 @@
+"""A tool asks for strict calling with a schema outside the provider's strict subset.
+
+Wire: openai-responses
+What it says: `strict: true`, and the schema leaves an object open or a property optional, uses a keyword that strict
+calling does not take, or goes beyond its limits.
+Why it matters: the provider refuses the request, or quietly falls back to calling without any guarantee.
+Bad:
+    tools[0] = {"type":"function","name":"find","strict":true,"parameters":{"type":"object","properties":{"limit":{}}}}
+Good:
+    tools[0] = {"type":"function","name":"find","strict":null,"parameters":{"type":"object","properties":{"limit":{}}}}
+Blind spots: keywords that stand in no published list are told as likely. The Agents API has no strict flag.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.tool.advertised import advertised, at_schema, facts
+from analyzer.trace import Trace
+
+_WORDS = {
+    "root_not_object": "the root is no object",
+    "root_anyof": "the root is a choice",
+    "object_open": "an object is open",
+    "property_optional": "a property is not required",
+    "keyword": "a keyword is refused",
+    "unlisted": "a keyword is in no list of the supported ones",
+    "format": "a format is not supported",
+}
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Reasons against strict, for schemas that some offer wants strict."""
+    reason = pl.col("value").str.split(":").list.first()
+    detail = pl.col("value").str.extract("^[^:]*:(.*)$")
+    words = reason.replace_strict(_WORDS, default=pl.format("a limit is passed: {}", reason), return_dtype=pl.String)
+    return at_schema(
+        facts(trace, "strict").join(advertised(trace, pl.col("strict")), on="schema_id"),
+        message=pl.format(
+            "The tool is strict, and {} at {}",
+            words + pl.when(detail.is_null()).then(pl.lit("")).otherwise(pl.format(" ({})", detail)),
+            pl.when(pl.col("schema_pointer") == "").then(pl.lit("the root")).otherwise("schema_pointer"),
+        ),
+        hint="Close every object, require every property (nullable instead of optional), and leave other keywords out.",
+        confidence=pl.when(reason == "unlisted").then(pl.lit("likely")),
+    )

@@ -1,0 +1,81 @@
+"""One name stands for two tools.
+
+What it says: one table defines a name twice, or a name belongs to two servers, or to a server and a function (a
+warning: clients that put a prefix before the name keep them apart).
+Why it matters: which definition the model sees and which code runs is decided by the order of a list.
+Bad:
+    tool find {"type":"object","properties":{}}
+    hosted find {"type":"function","name":"find","parameters":{"type":"object"}}
+    turn
+Good:
+    tool find {"type":"object","properties":{}}
+    tool search {"type":"object","properties":{}}
+    snapshot
+    turn
+Blind spots: names that differ by case only are not compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import polars as pl
+
+from analyzer.pointer import join
+from analyzer.rules.hits import hits, place
+from analyzer.rules.tool.tables import name_of, tables
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Names defined twice in a list, and names that two owners share in a session."""
+    found: dict[str, dict[str, Any]] = {}
+    for table in tables(trace):
+        names = [name_of(tool) for tool in table.tools]
+        for name, count in Counter(name for name in names if name is not None).items():
+            if count > 1 and name not in found:
+                first, second = [index for index, each in enumerate(names) if each == name][:2]
+                owner = "mcp:" if table.shape == "mcp" else "function::"
+                found[name] = {
+                    "session": table.session,
+                    "event": table.event,
+                    "pointer": join(table.pointer, second),
+                    "channel": table.channel,
+                    "tool": f"{owner}{name}" if owner != "mcp:" else None,
+                    "message": f"The name {name} is defined {count} times in one list.",
+                    "hint": "Keep one definition, or give them two names.",
+                    "keyword": "list",
+                    "related": [place(table.event, join(table.pointer, first), "defined first")],
+                }
+    return pl.concat([hits(found[name] for name in sorted(found)), _clashes(trace)])
+
+
+def _clashes(trace: Trace) -> pl.LazyFrame:
+    owners = (
+        trace.offers.lazy()
+        .filter(pl.col("state") == "offered", pl.col("role") == "arguments", ~pl.col("tool").str.starts_with("hosted"))
+        .filter(~pl.col("tool").str.starts_with("namespace"))
+        .sort("event", "tool")
+        .unique(["session", "tool"], keep="first", maintain_order=True)
+        .with_columns(name=pl.col("tool").str.replace("^.*:", ""))
+        .group_by("session", "name", maintain_order=True)
+        .agg(pl.col("tool", "event", "pointer"))
+        .filter(pl.col("tool").list.len() > 1)
+        .unique("tool", keep="first", maintain_order=True)
+        .collect()
+    )
+    return hits(
+        {
+            "session": session,
+            "event": events[-1],
+            "pointer": pointers[-1],
+            "tool": tools[-1],
+            "message": f"The name {name} belongs to {len(tools)} tools: {', '.join(tools[:4])}.",
+            "hint": "Put the server before the name wherever the model can see both.",
+            "severity": "warning",
+            "keyword": "owners",
+            "related": [place(events[0], pointers[0], "offered first")],
+        }
+        for session, name, tools, events, pointers in owners.iter_rows()
+    )
