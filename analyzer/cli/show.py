@@ -89,7 +89,7 @@ def _calls(paper: Paper, done: Audit, call_id: str, turn: str | None) -> None:
 def _events(paper: Paper, done: Audit, session: str | None, turn: str | None) -> None:
     from polars import col
 
-    from analyzer.report import timeline
+    from analyzer.report import accounts, timeline
 
     if turn is not None:
         turns = done.frames["turns"]
@@ -103,5 +103,6 @@ def _events(paper: Paper, done: Audit, session: str | None, turn: str | None) ->
     sessions = done.frames["sessions"]["session"].to_list()
     if session is None and len(sessions) != 1:
         timeline.sessions(paper, done)
-        return
-    timeline.timeline(paper, done, sessions[0] if session is None else session)
+    else:
+        timeline.timeline(paper, done, sessions[0] if session is None else session)
+    accounts.hops(paper, done)

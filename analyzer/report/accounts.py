@@ -100,7 +100,7 @@ def inputs(paper: Paper, audit: Audit) -> None:
     wrong = [each for each in audit.inputs if each["unreadable"] or not each["format"]]
     sound = [each for each in audit.inputs if not (each["unreadable"] or not each["format"])]
     listed = [*wrong, *sound][: max(_INPUTS, len(wrong))]
-    paper.table([_input(each) for each in listed], indent=2, right=[0, 1])
+    paper.table([_input(each) for each in listed], indent=2, right=[0, 1], cut=False)
     if len(listed) < len(audit.inputs):
         paper.line((f"and {len(audit.inputs) - len(listed)} more, all read", "dim"), indent=2)
     for problem in audit.problems:

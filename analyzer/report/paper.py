@@ -89,16 +89,24 @@ class Paper:
             self.exact(*one, gap + " | ", *other, indent=indent)
 
     def columns(self, left: Sequence[Words], right: Sequence[Words], *, indent: int = 0) -> None:
-        """Two lists of lines side by side, each line cut at its half."""
-        half = (self.width - indent - 3) // 2
+        """Two lists of lines side by side, lines cut where the other side needs the room."""
+        room = self.width - indent - 3
+        wanted = [max((cells(_plain(line)) for line in side), default=0) for side in (left, right)]
+        half = min(wanted[0], max(room // 2, room - wanted[1]))
         for number in range(max(len(left), len(right))):
-            one, other = _half(left, number, half), _half(right, number, half)
+            one, other = _half(left, number, half), _half(right, number, room - half)
             self.exact(one, " " * (half - cells(_plain(one))) + " | ", other, indent=indent)
 
     def table(
-        self, rows: Sequence[Sequence[Words]], *, indent: int = 0, wrap_last: bool = False, right: Iterable[int] = ()
+        self,
+        rows: Sequence[Sequence[Words]],
+        *,
+        indent: int = 0,
+        wrap_last: bool = False,
+        cut: bool = True,
+        right: Iterable[int] = (),
     ) -> None:
-        """Rows in aligned columns, `right` ones to the right; the last column is wrapped or cut at the width."""
+        """Rows in aligned columns, `right` ones to the right; the last is wrapped, cut at the width, or left."""
         if not rows:
             return
         last = len(rows[0]) - 1
@@ -118,8 +126,10 @@ class Paper:
             elif wrap_last:
                 self.exact(*head, indent=indent)
                 self.wrapped(row[last], indent=indent + 4)
-            else:
+            elif cut:
                 self.line(*head, row[last], indent=indent)
+            else:
+                self.exact(*head, row[last], indent=indent)
 
     def _styled(self, word: Words) -> str:
         if isinstance(word, str):

@@ -9,7 +9,7 @@ import polars as pl
 
 from analyzer.report import gate
 from analyzer.report.evidence import Recorded
-from analyzer.report.finding import in_full
+from analyzer.report.finding import in_full, labelled, origin, passes
 from analyzer.report.json import encoded, records
 from analyzer.report.outline import Line, outline
 from analyzer.report.paper import Paper, Words
@@ -76,9 +76,9 @@ def _sightings(paper: Paper, sightings: pl.DataFrame, what: str, number: int, pl
     shown = seen.head(6)
     for position, row in enumerate(shown.iter_rows(named=True)):
         label = "seen" if position == 0 else ""
-        _labelled(paper, label, f"{row['stage']:9} {places.of(row['event'], row['pointer'])}")
+        labelled(paper, label, f"{row['stage']:9} {places.of(row['event'], row['pointer'])}", 2)
     if seen.height > shown.height:
-        _labelled(paper, "", f"and {seen.height - shown.height} times more")
+        labelled(paper, "", f"and {seen.height - shown.height} times more", 2)
 
 
 def _verdict(paper: Paper, verdict: dict[str, Any], places: _Places) -> None:
@@ -95,13 +95,9 @@ def _verdict(paper: Paper, verdict: dict[str, Any], places: _Places) -> None:
     paper.field("verdict", *words, indent=2)
     if verdict["offer_event"] is not None:
         where = places.of(verdict["offer_event"], verdict["offer_pointer"])
-        _labelled(paper, "", f"{visible(verdict['channel'] or '')} {where}".strip())
+        labelled(paper, "", f"{origin(verdict['channel'])} at {where}", 2)
     if found == "invalid":
-        _labelled(paper, "", _passes(verdict["passes"]))
-
-
-def _passes(passes: str | None) -> str:
-    return f"would pass another version: {visible(passes)}" if passes else "passes no other recorded version"
+        labelled(paper, "", passes(verdict["passes"]), 2)
 
 
 def _beside(paper: Paper, audit: Audit, call: dict[str, Any], verdicts: pl.DataFrame, recorded: Recorded) -> None:
@@ -130,7 +126,8 @@ def _beside(paper: Paper, audit: Audit, call: dict[str, Any], verdicts: pl.DataF
         paper.wrapped(
             ("> ", "guilty"),
             (visible(row["meant"]) or "(the whole)", "guilty"),
-            f": {visible(row['keyword'])} {visible(row['expected'] or '')}",
+            f"  {visible(row['keyword'])} {visible(row['expected'] or '')}, and there is ",
+            visible(row["actual"] or "nothing"),
             indent=2,
             hang=4,
         )
@@ -166,7 +163,11 @@ def _result(paper: Paper, frames: dict[str, pl.DataFrame], result: dict[str, Any
     text = result["text"]
     if text is None:
         return
-    lines = visible_lines(text, limit=8_000).splitlines()
+    value = _decoded(text)
+    if isinstance(value, dict | list):
+        lines = [line.text for line in outline(value)]
+    else:
+        lines = visible_lines(text, limit=8_000).splitlines()
     for line in lines[:_OUTPUT_LINES]:
         paper.wrapped(line, indent=4)
     if len(lines) > _OUTPUT_LINES:
@@ -181,11 +182,7 @@ def _findings(paper: Paper, findings: pl.DataFrame, call: dict[str, Any]) -> Non
     if mine.is_empty():
         paper.line("none", indent=2)
     for row in records(mine):
-        in_full(paper, row, indent=2)
-
-
-def _labelled(paper: Paper, label: str, text: str) -> None:
-    paper.exact((label.ljust(10), "dim"), (text, "place"), indent=2)
+        in_full(paper, row, indent=2, sides=False)
 
 
 def _decoded(text: str | None) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.report import accounts
-from analyzer.report.finding import concise, in_full
+from analyzer.report.finding import concise, in_full, meant
 from analyzer.report.json import records
 from analyzer.report.paper import Paper
 from analyzer.visible import visible
@@ -54,7 +54,7 @@ def faults(findings: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("suppressed").is_null() | pl.col("suppressed").struct.field("reason").is_null())
         .group_by("group", maintain_order=True)
         .agg(
-            pl.col("row", "rule", "slug", "severity", "confidence", "message", "session", "call_id").first(),
+            pl.col("row", "rule", "slug", "severity", "confidence", "session", "call_id", "tool", "failures").first(),
             times=pl.len(),
             sessions=pl.col("session").n_unique(),
         )
@@ -76,7 +76,7 @@ def _first(paper: Paper, faults: pl.DataFrame) -> None:
                 (fault["rule"], "name"),
                 f"{fault['times']}x",
                 visible(fault["call_id"] or fault["session"] or "-", limit=24),
-                visible(fault["message"]),
+                _in_short(fault),
             ]
             for fault in faults.head(_FIRST).iter_rows(named=True)
         ],
@@ -88,19 +88,33 @@ def _first(paper: Paper, faults: pl.DataFrame) -> None:
         paper.line((f"and {left.height} more kinds of fault, {left['times'].sum()} findings", "dim"), indent=2)
 
 
+def _in_short(fault: dict[str, Any]) -> str:
+    """The rule in words, the tool, and the guilty members: what tells the lines of a list apart."""
+    members = dict.fromkeys(meant(failure) for failure in fault["failures"] or [])
+    words = [fault["slug"], fault["tool"] or "", ", ".join(member for member in members if member)]
+    return visible(" ".join(word for word in words if word))
+
+
 def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
     told = faults.head(_GROUPS)
     for session, rows in _by_session(_chosen(findings, told)):
         paper.heading(f"Session {visible(session)}" if session is not None else "No session")
         call: tuple[str | None, str | None] | None = None
+        told_sides: list[Any] = []
         for row in rows:
             if (row["call_id"], row["tool"]) != call:
                 call = row["call_id"], row["tool"]
                 paper.blank()
                 if row["call_id"] is not None:
                     paper.line(("call ", "dim"), (visible(row["call_id"], limit=60), "head"), *_of(row), indent=2)
-            tell = in_full if row["first"] else concise
-            tell(paper, row, indent=2 if row["call_id"] is None else 4)
+            indent = 2 if row["call_id"] is None else 4
+            if row["first"]:
+                sides = [row["call_id"], row["failures"], row["contract"]]
+                again = sides == told_sides and row["failures"]
+                in_full(paper, row, indent=indent, sides=not again and row["severity"] != "info")
+                told_sides = sides
+            else:
+                concise(paper, row, indent=indent)
     left = faults.slice(_GROUPS)
     if left.height:
         paper.blank()

@@ -49,7 +49,7 @@ def test_a_finding_names_the_member_both_sides_the_schema_and_what_to_do() -> No
         "error ARG001 args-schema-mismatch",
         '> /order_id  expected pattern "^ord_[0-9]{6}$"  actual "all of them"',
         "at        run.ndjson:8 /item/arguments",
-        "judged by schema s_1, advertised by session",
+        "judged by schema s_1, advertised in the session's table",
         "run.ndjson:1 /session/agent/tools/0/parameters",
         "passes no other recorded version",
         "do        Look the order up first.",

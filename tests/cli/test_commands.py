@@ -1,0 +1,240 @@
+"""The commands on logs: the sample incident, and everything that is no log."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shlex
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from analyzer.cli import main
+
+Caught = pytest.CaptureFixture[str]
+INCIDENT = "3-incident.envelopes.ndjson"
+GUILTY = ("--session", "sess_1117_1042", "--call", "call_1042_05")
+
+
+def run(caught: Caught, *arguments: str | Path) -> tuple[int, str, str]:
+    status = main([str(argument) for argument in arguments])
+    out, err = caught.readouterr()
+    return status, out, err
+
+
+@pytest.fixture
+def traces(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(root)
+    return Path("sample_traces")
+
+
+def test_the_incident_is_told_and_the_last_line_can_be_typed(capsys: Caught, traces: Path) -> None:
+    status, out, err = run(capsys, "audit", traces)
+    assert (status, err) == (1, "")
+    lines = out.splitlines()
+    assert lines[2] == "Where to look first" or lines[3] == "Where to look first"
+    command = shlex.split(lines[-1])
+    assert command[0] == "analyzer"
+    status, out, err = run(capsys, *command[1:])
+    assert (status, err) == (0, "")
+    assert out.startswith("Call ")
+
+
+def test_the_json_report_keeps_to_its_schema(capsys: Caught, traces: Path) -> None:
+    schema = json.loads(files("analyzer.report").joinpath("audit-v1.schema.json").read_bytes())
+    status, out, _ = run(capsys, "audit", "--output-format", "json", "--contracts", traces / "contracts.json", traces)
+    report = json.loads(out)
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert status == 1
+    assert report["summary"]["findings"]["error"] == sum(each["severity"] == "error" for each in report["findings"])
+
+
+def test_what_is_left_out_is_not_counted_and_does_not_decide(capsys: Caught, traces: Path) -> None:
+    log = traces / "4-approvals.ndjson"
+    status, out, _ = run(
+        capsys, "audit", "--output-format", "json", "--min-severity", "error", "--fail-on", "info", log
+    )
+    report = json.loads(out)
+    assert status == 1
+    assert {each["severity"] for each in report["findings"]} == {"error"}
+    assert report["summary"]["findings"]["warning"] == report["summary"]["findings"]["info"] == 0
+
+
+def test_select_and_ignore_choose_rules(capsys: Caught, traces: Path) -> None:
+    status, out, _ = run(
+        capsys, "audit", "--select", "arg", "--ignore", "args-schema-mismatch", traces / INCIDENT, "--statistics"
+    )
+    assert status == 0
+    assert "ARG001" not in out
+
+
+def test_output_goes_to_a_file_and_frames_are_kept(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    from analyzer.audit import open_audit
+
+    kept, file = tmp_path / "kept", tmp_path / "report.txt"
+    status, out, _ = run(capsys, "audit", "-o", file, "--save", kept, traces / INCIDENT)
+    assert (status, out) == (1, "")
+    _, printed, _ = run(capsys, "audit", traces / INCIDENT)
+    assert file.read_text(encoding="utf-8") == printed
+    assert not open_audit(str(kept)).frames["calls"].is_empty()
+
+
+def test_settings_of_the_file_are_the_defaults_of_the_flags(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    config = tmp_path / "analyzer.toml"
+    config.write_text("fail_on = 'never'\nselect = ['ARG001']\noutput_format = 'json'\n", encoding="utf-8")
+    status, out, _ = run(capsys, "audit", "--config", config, traces / INCIDENT)
+    assert status == 0
+    assert {each["rule"] for each in json.loads(out)["findings"]} == {"ARG001"}
+    status, _, _ = run(capsys, "audit", "--config", config, "--fail-on", "error", traces / INCIDENT)
+    assert status == 1
+
+
+def test_a_call_is_shown_beside_its_schema(capsys: Caught, traces: Path) -> None:
+    status, out, _ = run(capsys, "show", *GUILTY, traces)
+    assert status == 0
+    for part in (
+        "Call call_1042_05  get_order",
+        f"{traces}/{INCIDENT}:1 /event/session/agent/tools/1/parameters",
+        '>   "refund": true',
+        '>   "additionalProperties": false',
+        '> /order_id  pattern "^ord_[0-9]{6}$", and there is "ord_204418 and all open"',
+        "outcome   success",
+        '"execute":false',
+        "error RUN001 executed-despite-mismatch",
+    ):
+        assert part in out
+
+
+def test_a_session_is_shown_event_by_event(capsys: Caught, traces: Path) -> None:
+    status, out, _ = run(capsys, "show", "--session", "sess_1117_1042", traces)
+    assert status == 0
+    numbers = [int(line.split()[0]) for line in out.splitlines() if line[:5].strip().isdigit()]
+    assert numbers == list(range(48))
+    assert "call call_1042_05 get_order invalid" in out
+    assert "Hops" in out
+
+
+def test_a_turn_is_shown_alone(capsys: Caught, traces: Path) -> None:
+    status, out, _ = run(capsys, "show", "--turn", "turn_1042_1", traces)
+    assert status == 0
+    assert "call_1042_01" in out
+    assert "call_1042_05" not in out
+
+
+def test_several_sessions_are_listed(capsys: Caught, traces: Path) -> None:
+    status, out, _ = run(capsys, "show", traces)
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[1:9]] == [
+        *(f"sess_1117_{clock}" for clock in ("0803", "0920", "1042", "1130", "1305", "1531", "1610", "1611")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--call", "call_1042_5"), "no call 'call_1042_5' in the log; did you mean 'call_1042_05'?"),
+        (("--turn", "turn_1042_"), "no turn 'turn_1042_' in the log; did you mean"),
+        (("--session", "sess_9"), "no session 'sess_9' in the log"),
+    ],
+)
+def test_what_is_not_in_the_log_is_not_shown(capsys: Caught, traces: Path, arguments: Any, said: str) -> None:
+    status, out, err = run(capsys, "show", *arguments, traces / INCIDENT)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"analyzer: {said}")
+
+
+def gates(caught: Caught, *arguments: str | Path) -> dict[str, dict[str, Any]]:
+    status, out, _ = run(caught, "gate", *arguments)
+    assert status == 0
+    return {record["call_id"]: record for record in map(json.loads, out.splitlines())}
+
+
+def test_a_gate_record_names_what_passes_and_what_fails(capsys: Caught, traces: Path) -> None:
+    records = gates(capsys, traces)
+    assert records["call_1042_06"] == {
+        "check": "refund_order",
+        "schema": "parameters",
+        "pass": ["order_id", "amount_cents", "reason"],
+        "fail": [{"path": "/refund", "reason": "additionalProperties"}],
+        "execute": False,
+        "session": "sess_1117_1042",
+        "turn": "turn_1042_2",
+        "call_id": "call_1042_06",
+    }
+    assert records["call_1130_08"]["fail"] == [{"path": "/approval_ref", "reason": "required"}]
+    clean = records["call_0803_01"]
+    assert (clean["pass"], clean["fail"], clean["execute"]) == (["order_id", "view"], [], True)
+
+
+def test_what_cannot_be_judged_must_not_run(capsys: Caught, traces: Path) -> None:
+    record = gates(capsys, traces)["call_1130_07"]
+    assert (record["execute"], record["pass"]) == (False, [])
+    assert record["fail"] == [{"path": "", "reason": "unverifiable"}]
+
+
+# --- what is no log
+
+
+def test_an_empty_log(capsys: Caught, tmp_path: Path) -> None:
+    log = tmp_path / "empty.ndjson"
+    log.touch()
+    status, out, err = run(capsys, "audit", log)
+    assert status == 3
+    assert err.splitlines() == [f"analyzer: empty at {log}; `analyzer formats` lists what is read"]
+    assert out.splitlines()[-1] == "  analyzer formats"
+
+
+def test_a_log_of_another_format(capsys: Caught, tmp_path: Path) -> None:
+    log = tmp_path / "other.log"
+    log.write_text("2026-01-01 something happened\n", encoding="utf-8")
+    status, _, err = run(capsys, "audit", log)
+    assert status == 3
+    assert err.startswith(f"analyzer: not recognised as any format at {log}; ")
+
+
+def test_a_folder_without_logs(capsys: Caught, tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("nothing", encoding="utf-8")
+    status, out, err = run(capsys, "audit", tmp_path)
+    assert status == 3
+    assert err.startswith(f"analyzer: no log found at {tmp_path}; ")
+    assert f"no log, left out: {tmp_path}/README" in out
+
+
+def test_a_path_that_does_not_exist(capsys: Caught, traces: Path) -> None:
+    status, out, err = run(capsys, "audit", "none.ndjson", traces / "1-morning.ndjson")
+    assert status == 3
+    assert err.startswith("analyzer: cannot read: No such file or directory at none.ndjson; check the path")
+    assert "1-morning.ndjson" in out
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_log_without_permission(capsys: Caught, tmp_path: Path) -> None:
+    log = tmp_path / "locked.ndjson"
+    log.touch(mode=0)
+    status, _, err = run(capsys, "audit", log)
+    assert status == 3
+    assert err.startswith(f"analyzer: cannot read: Permission denied at {log}; ")
+
+
+def test_a_contract_file_that_is_none_loses_nothing(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    file = tmp_path / "contracts.json"
+    file.write_text('{"get_order": 3}', encoding="utf-8")
+    status, out, err = run(capsys, "audit", "--contracts", file, traces / "2-stream.sse")
+    assert status == 3
+    assert err.count("\n") == 1
+    assert err.startswith("analyzer: ")
+    assert str(file) in err
+    assert "2-stream.sse" in out
+
+
+def test_a_cut_gzip_is_said_and_the_rest_is_read(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    log = tmp_path / "cut.ndjson.gz"
+    log.write_bytes(gzip.compress((traces / INCIDENT).read_bytes())[:-2_000])
+    status, out, err = run(capsys, "audit", log)
+    assert status in (1, 3)
+    assert "the compressed stream is cut" in err
+    assert "sess_1117_1042" in out or "openai-agents-api" in out
