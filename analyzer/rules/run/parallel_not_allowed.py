@@ -49,7 +49,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .filter(pl.col("ordinal") == 1)
     )
     found = (
-        calls.join_asof(states, on="seq", by="session", strategy="backward")
+        calls.join_asof(states, on="seq", by="session", strategy="backward", check_sortedness=False)
         .filter(~pl.col("parallel"))
         .sort("call")
         .collect()

@@ -33,26 +33,25 @@ def check(trace: Trace) -> pl.LazyFrame:
         .sort("seq", "event")
         .unique("session", keep="last", maintain_order=True)
         .filter(pl.col("status") == "requires_action")
-        .select("session", "seq", "event", "actions")
+        .select("session", "seq", "event", "pending")
     )
-    answered = (
-        trace.results.lazy()
-        .join(last.select("session", since="seq"), on="session")
-        .filter(pl.col("seq") > pl.col("since"), pl.col("call").is_not_null())
-        .group_by("session")
-        .agg(answered=pl.col("call_id"))
+    listed = trace.call_sightings.lazy().filter(pl.col("stage") == "action").select("event", "call", "call_id")
+    answered = trace.results.lazy().select("call", answered="seq").drop_nulls().group_by("call").agg(pl.max("answered"))
+    calls = (
+        last.join(listed, on="event")
+        .join(answered, on="call", how="left")
+        .sort("event", "call")
+        .group_by("event", maintain_order=True)
+        .agg(
+            listed=pl.len(),
+            waiting=pl.col("call_id").filter((pl.col("answered") <= pl.col("seq")).fill_null(value=True)),
+        )
     )
-    waiting = (
-        pl.when(pl.col("answered").is_null())
-        .then("actions")
-        .otherwise(pl.col("actions").list.set_difference(pl.col("answered")))
-    )
-    # Approvals are required actions too: a snapshot without pending calls still waits for somebody.
-    stuck = (pl.col("waiting").list.len() > 0) | (pl.col("actions").list.len().fill_null(0) == 0)
+    # Approvals and connections are required actions too: what is no call still waits for somebody.
+    others = pl.col("pending").fill_null(1) - pl.col("listed").fill_null(0) > 0
     found = (
-        last.join(answered, on="session", how="left", maintain_order="left")
-        .with_columns(waiting=waiting)
-        .filter(stuck)
+        last.join(calls, on="event", how="left", maintain_order="left")
+        .filter(others | (pl.col("waiting").list.len() > 0))
         .sort("event")
         .collect()
     )
