@@ -25,22 +25,22 @@ import polars as pl
 from analyzer.rules.payloads import says_errors
 from analyzer.trace import Trace
 
-# Frames stand at the start of a line, real or escaped once more.
+# Frames stand at the start of a line, real or escaped once more. No bounded repeats: they blow the automaton up.
 _LINE = r"(?:^|[\r\n]|\\n|\\r)(?:[ \t]|\\t)*"
-_JVM = r"[\w$]+\.(?:java|kt|scala|groovy):[0-9]+|Native Method|Unknown Source"
+_JVM = r"[A-Za-z0-9_$]+\.(?:java|kt|scala|groovy):[0-9]+|Native Method|Unknown Source"
 _AT = (
-    rf"[\w.$<>/@ \[\]-]{{1,200}} ?\((?:{_JVM}|[^()\n]{{1,400}}:[0-9]+:[0-9]+|<anonymous>)\)",
-    r"[^ ()\n]{1,400}\.[mc]?[jt]sx?:[0-9]+:[0-9]+",
-    r"[\w.<>`+]{3,200}\([^()\n]{0,200}\) in [^\n]{1,400}:line [0-9]+",
+    rf"[^()\r\n]+ ?\((?:{_JVM}|[^()\r\n]+:[0-9]+:[0-9]+|<anonymous>)\)",
+    r"[^ ()\r\n]+\.[mc]?[jt]sx?:[0-9]+:[0-9]+",
+    r"[A-Za-z0-9_.<>`+]+\([^()\r\n]*\) in [^\r\n]+:line [0-9]+",
 )
 _FRAMES = {
-    '", line ': _LINE + r'File \\?"[^"\n]{1,400}", line [0-9]+',
-    r"\", line ": _LINE + r'File \\"[^"\n]{1,400}\\", line [0-9]+',
+    'File "': _LINE + r'File "[^"\r\n]+", line [0-9]+',
+    r"File \"": _LINE + r'File \\"[^"\r\n]+\\", line [0-9]+',
     "at ": f"{_LINE}at (?:{'|'.join(_AT)})",
-    ".go:": _LINE + r"[^\s:]{1,400}\.go:[0-9]+ \+0x[0-9a-f]+",
-    "::": _LINE + r"[0-9]{1,3}: (?:0x[0-9a-f]+ - )?[\w<>]+(?:::[\w<>{}#$]+)+",
-    ".rb:": r"(?:^|[\r\n]|\\n)\s*(?:from )?[^\s:]{1,400}\.rb:[0-9]+:in ",
-    ".php(": _LINE + r"#[0-9]+ [^\s()]{1,400}\.php\([0-9]+\)",
+    ".go:": _LINE + r"[^\s:]+\.go:[0-9]+ \+0x[0-9a-f]+",
+    "::": _LINE + r"[0-9]+: (?:0x[0-9a-f]+ - )?[A-Za-z0-9_<>]+(?:::[A-Za-z0-9_<>{}#$]+)+",
+    ".rb:": r"(?:^|[\r\n]|\\n)\s*(?:from )?[^\s:]+\.rb:[0-9]+:in ",
+    ".php(": _LINE + r"#[0-9]+ [^\s()]+\.php\([0-9]+\)",
 }
 _GATES = (
     r'", line [0-9]',

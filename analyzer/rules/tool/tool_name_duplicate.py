@@ -5,7 +5,7 @@ warning: clients that put a prefix before the name keep them apart).
 Why it matters: which definition the model sees and which code runs is decided by the order of a list.
 Bad:
     tool find {"type":"object","properties":{}}
-    hosted find {"type":"function","name":"find","parameters":{"type":"object"}}
+    hosted twin {"type":"function","name":"find","parameters":{"type":"object"}}
     turn
 Good:
     tool find {"type":"object","properties":{}}
