@@ -26,10 +26,19 @@ __all__ = ["Judge", "Violation", "schema_errors", "too_deep"]
 #: References in a schema that are followed: compiling a chain of them costs the square of its length.
 MAX_REFERENCES: Final = 20_000
 
+#: Steps back of one pattern on one text, after which it is undecided: about a millisecond.
+MAX_BACKTRACKS: Final = 50_000
+
 #: Values in a payload beyond which only the first failure is told.
 MAX_EXPLAINED: Final = 20_000
 
 _MOST_ERRORS: Final = 200
+
+# Values in a payload whose other failures are looked for when the first one is undecided: each may take as long.
+_MOST_RETRIED: Final = 1_000
+
+# Looks at one value that any payload may cost: real schemas stay far below.
+_MOST_FREE: Final = 1_000
 
 _VALIDATORS: dict[str, Callable[..., jsonschema_rs.Validator]] = {
     dialects.DRAFT4: jsonschema_rs.Draft4Validator,
@@ -60,7 +69,7 @@ class Judge:
 
     __slots__ = ("_branching", "_engine", "_patterns", "_references", "is_valid", "problem", "problem_detail", "schema")
 
-    #: The engine's own verdict, False where it is undecided: `judge` tells the two apart. Always False under a problem.
+    #: The engine's own verdict. False also where there is none, and always under a problem: `judge` tells these apart.
     is_valid: Callable[[object], bool]
 
     def __init__(self, schema: object, *, dialect: str = dialects.DEFAULT, assert_formats: bool = False) -> None:
@@ -100,8 +109,16 @@ class Judge:
         if b'"content' in text:
             # Asserted by this engine under old drafts only, while every other one takes them for notes.
             options["keywords"] = {"contentEncoding": _AsBefore, "contentMediaType": _AsBefore}
-        self._engine = engine(schema, offline=True, validate_formats=assert_formats, **options)
-        self.is_valid = self._engine.is_valid
+        regex = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
+        self._engine = engine(schema, offline=True, validate_formats=assert_formats, pattern_options=regex, **options)
+        self.is_valid = self._engine.is_valid if self._branching.looks <= _MOST_FREE else self._is_valid_if_bounded
+
+    def _is_valid_if_bounded(self, payload: object) -> bool:
+        return not self._unbounded(payload) and self._engine.is_valid(payload)
+
+    def _unbounded(self, payload: object) -> bool:
+        looks = self._branching.looks
+        return looks > _MOST_FREE and more_than(payload, MAX_LOOKS // looks)
 
     def judge(self, payload: object) -> tuple[str, str | None]:
         """Return `valid`, `invalid` or `unverifiable`, the last with its reason.
@@ -113,8 +130,10 @@ class Judge:
             return "unverifiable", self.problem
         if self._branching.recursive and depth(payload) > MAX_DEPTH:
             return "unverifiable", "payload_too_deep"
+        if self._unbounded(payload):
+            return "unverifiable", "engine_failed"
         try:
-            if self.is_valid(payload):
+            if self._engine.is_valid(payload):
                 return "valid", None
             if not self._patterns or self._certain(payload):
                 return "invalid", None
@@ -130,7 +149,7 @@ class Judge:
         A failed `anyOf` or `oneOf` is followed by what its nearest branch misses, a level deeper. Keywords that are
         undecided are left out; at most `limit` failures of level 0 are told.
         """
-        if self.problem is not None:
+        if self.problem is not None or self._unbounded(payload):
             return []
         if self._costly(payload):
             return [Violation("", "", "", "one of too many alternatives to be told apart", text_of(payload))]
@@ -143,7 +162,14 @@ class Judge:
 
     def _certain(self, payload: object) -> bool:
         """Say whether a keyword fails whatever the patterns say that were given up."""
-        return not self._costly(payload) and not all(undecided(error) for error in _errors(self._engine, payload))
+        try:
+            self._engine.validate(payload)
+        except jsonschema_rs.ValidationError as error:
+            if not undecided(error):
+                return True
+        if self._costly(payload) or more_than(payload, _MOST_RETRIED):
+            return False
+        return not all(undecided(error) for error in self._engine.iter_errors(payload))
 
     def _costly(self, payload: object) -> bool:
         doubtful = self._branching.recursive or self._branching.looks > MAX_TOLD

@@ -194,6 +194,34 @@ def test_fan_out_cannot_hide_behind_identifiers() -> None:
     assert Judge(schema).problem == "engine_failed"
 
 
+def test_fan_out_is_counted_for_every_value_of_a_payload() -> None:
+    judge = Judge({"items": {"$ref": "#/$defs/d0"}, "$defs": fan_out(18)["$defs"]})
+    assert judge.judge(["x"] * 3) == ("valid", None)
+    assert judge.judge(["x"] * 100_000) == ("unverifiable", "engine_failed")
+    assert not judge.is_valid(["x"] * 100_000)
+    assert judge.violations([1] * 100_000) == []
+
+
+def test_comparisons_one_by_one_are_counted_too() -> None:
+    judge = Judge({"items": {"enum": [{"k": n} for n in range(20_000)]}})
+    assert judge.judge([{"k": 19_999}] * 100) == ("valid", None)
+    assert judge.judge([{"k": 19_999}] * 20_000) == ("unverifiable", "engine_failed")
+    named = Judge({"patternProperties": {f"^a{n}": True for n in range(5_000)}})
+    assert named.judge({"b": 1}) == ("valid", None)
+    assert named.judge({f"b{n}": 1 for n in range(20_000)}) == ("unverifiable", "engine_failed")
+
+
+def test_unevaluated_members_asked_for_level_by_level_are_refused() -> None:
+    schema: object = {"properties": {"a": True}}
+    for level in range(40):
+        schema = {"unevaluatedProperties": False, "allOf": [schema, {"properties": {f"b{level}": True}}]}
+    assert Judge(schema).judge({"a": 1}) == ("unverifiable", "engine_failed")
+    assert Judge({"unevaluatedProperties": False, "allOf": [{"properties": {"a": True}}]}).judge({"a": 1}) == (
+        "valid",
+        None,
+    )
+
+
 def test_recursive_schemas_are_judged_and_told_in_bounds() -> None:
     branches = [
         {"type": "object", "required": ["a"], "maxProperties": n, "properties": {"a": {"$ref": "#/$defs/d"}}}
