@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from analyzer.audit import Audit
 
 _INPUTS = 12  # inputs listed one by one
-_LISTED = 5  # of other lists
+_LISTED = 3  # of other lists
 _REASONS = {
     "schema_unavailable": "no schema of the tool in the log or in a contract file",
     "schema_invalid": "the schema breaks its own dialect",
@@ -31,15 +31,17 @@ def totals(paper: Paper, audit: Audit) -> None:
     """The first line: how much of what was found, in how much of what was read."""
     counts, summary = audit.summary["findings"], audit.summary
     found: list[Words] = []
-    for severity, name in (("error", "error"), ("warning", "warning"), ("info", "note")):
-        text = counted(counts[severity], name)
-        found += [(text, severity) if counts[severity] else text, ", "]
+    for severity in ("error", "warning"):
+        if counts[severity]:
+            found += [(counted(counts[severity], severity), severity), ", "]
+    if counts["info"]:
+        found += [(f"{counts['info']} info", "info"), ", "]
     if counts["suppressed"]:
         found += [f"{counts['suppressed']} suppressed", ", "]
     if audit.crashed:
         found += [(counted(len(audit.crashed), "rule") + " crashed", "error"), ", "]
     paper.wrapped(
-        *found[:-1],
+        *(found[:-1] or ["no findings"]),
         f" in {counted(summary['sessions'], 'session')}: {counted(summary['events'], 'event')}, "
         f"{counted(summary['calls'], 'call')}, {counted(summary['results'], 'result')}; {_covered(summary)}",
     )
@@ -104,11 +106,11 @@ def inputs(paper: Paper, audit: Audit) -> None:
     if len(listed) < len(audit.inputs):
         paper.line((f"and {len(audit.inputs) - len(listed)} more, all read", "dim"), indent=2)
     for problem in audit.problems:
-        paper.wrapped(("not read: ", "error"), visible(str(problem), limit=1000), indent=2, hang=4)
+        paper.exact(("not read: ", "error"), visible(str(problem), limit=1000), indent=2)
     if audit.unrecognised:
         names = ", ".join(visible(name, limit=200) for name in audit.unrecognised[:_LISTED])
         left = len(audit.unrecognised) - _LISTED
-        paper.wrapped(("no log, left out: ", "dim"), names, f" and {left} more" if left > 0 else "", indent=2, hang=4)
+        paper.exact(("no log, left out: ", "dim"), names, f" and {left} more" if left > 0 else "", indent=2)
     if not audit.inputs and not audit.problems and not audit.unrecognised:
         paper.line("nothing to read", indent=2)
 

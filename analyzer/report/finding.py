@@ -52,7 +52,8 @@ def in_full(paper: Paper, row: dict[str, Any], *, indent: int = 4, sides: bool =
         paper.field("do", visible(row["hint"], limit=600), indent=inner, labels=labels)
     more = row.get("more") or 0
     if more > 0:
-        paper.field("also", f"{more} more like it; in all in {row['sessions']} sessions", indent=inner, labels=labels)
+        spread = f", in {row['sessions']} sessions in all" if row["sessions"] > 1 else ""
+        paper.field("also", f"{more} more like it{spread}", indent=inner, labels=labels)
 
 
 def concise(paper: Paper, row: dict[str, Any], *, indent: int = 4) -> None:

@@ -38,9 +38,10 @@ def page(audit: Audit, *, next_command: str, statistics: bool = False, width: in
     elif found.height:
         _first(paper, found)
         _told(paper, audit.findings, found)
-    accounts.hops(paper, audit)
-    accounts.coverage(paper, audit)
-    accounts.rules_not_run(paper, audit)
+    if audit.summary["events"]:
+        accounts.hops(paper, audit)
+        accounts.coverage(paper, audit)
+        accounts.rules_not_run(paper, audit)
     accounts.inputs(paper, audit)
     paper.heading("Next")
     paper.exact(next_command, indent=2)
@@ -56,7 +57,7 @@ def faults(findings: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("row", "rule", "slug", "severity", "confidence", "session", "call_id", "tool", "failures").first(),
             times=pl.len(),
-            sessions=pl.col("session").n_unique(),
+            sessions=pl.col("session").drop_nulls().n_unique(),
         )
         .sort(
             *(pl.col(name).replace_strict(ranks, default=3, return_dtype=pl.Int8) for name, ranks in _RANKS.items()),

@@ -31,7 +31,7 @@ def text(*rows: dict[str, Any], **options: Any) -> str:
 
 def test_the_worst_comes_first_and_the_next_command_last() -> None:
     lines = text(finding(**NOTE), finding(), finding(**RAN)).splitlines()
-    assert lines[0].startswith("2 errors, 0 warnings, 1 note in 1 session: 20 events, 4 calls, 4 results;")
+    assert lines[0].startswith("2 errors, 1 info in 1 session: 20 events, 4 calls, 4 results;")
     first = lines.index("Where to look first")
     assert [line.split()[:2] for line in lines[first + 1 : first + 4]] == [
         ["error", "RUN001"],
@@ -80,7 +80,7 @@ def test_repeats_are_named_once_each_and_the_rest_counted() -> None:
     shown = text(*rows)
     assert shown.count("Look the order up first.") == 1
     assert shown.count("error ARG001 args-schema-mismatch") == 4
-    assert "also      5 more like it; in all in 9 sessions" in shown
+    assert "also      5 more like it, in 9 sessions in all" in shown
     assert "error  ARG001  9x" in shown
 
 
