@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.contracts.tables import ANY_TOOL
 from analyzer.trace import Trace
 
 
@@ -83,7 +84,7 @@ def listed(trace: Trace) -> pl.LazyFrame:
     )
     return (
         trace.tools.lazy()
-        .filter(pl.col("role") == "arguments")
+        .filter(pl.col("role") == "arguments", pl.col("name") != ANY_TOOL)
         .join(trace.tables.lazy().select("table", "shape"), on="table", how="left", maintain_order="left")
         .join(first, on="table", maintain_order="left")
         .with_columns(place=pl.col("list") + pl.col("pointer"))

@@ -22,6 +22,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.contracts.tables import ANY_TOOL
 from analyzer.pointer import join
 from analyzer.rules.hits import hits, place
 from analyzer.rules.tool.tables import name_of, tables
@@ -59,6 +60,7 @@ def _clashes(trace: Trace) -> pl.LazyFrame:
         .sort("event", "tool")
         .unique(["session", "tool"], keep="first", maintain_order=True)
         .with_columns(name=pl.col("tool").str.replace("^.*:", ""))
+        .filter(pl.col("name") != ANY_TOOL)
         .group_by("session", "name", maintain_order=True)
         .agg(pl.col("tool", "event", "pointer"))
         .filter(pl.col("tool").list.len() > 1)
