@@ -26,6 +26,9 @@ __all__ = ["Judge", "Violation", "schema_errors", "too_deep"]
 #: References in a schema that are followed: compiling a chain of them costs the square of its length.
 MAX_REFERENCES: Final = 20_000
 
+#: Patterns in a schema that are compiled: a class of Unicode under a repeat takes the engine up to 0.1 s.
+MAX_PATTERNS: Final = 500
+
 #: Steps back of one pattern on one text, after which it is undecided: about a millisecond.
 MAX_BACKTRACKS: Final = 50_000
 
@@ -100,6 +103,8 @@ class Judge:
             raise _Refused("engine_failed", f"the schema has {len(text)} bytes, more than {MAX_SCHEMA_BYTES}")
         if text.count(b'"$ref"') > MAX_REFERENCES:
             raise _Refused("engine_failed", f"the schema has more than {MAX_REFERENCES} references")
+        if text.count(b'"pattern":') > MAX_PATTERNS:
+            raise _Refused("engine_failed", f"the schema has more than {MAX_PATTERNS} patterns")
         self._references = References(schema)
         self._branching = branching(schema, self._references)
         if self._branching.looks > MAX_LOOKS:

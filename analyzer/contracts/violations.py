@@ -176,7 +176,7 @@ def text_of(value: object, limit: int = 4_000) -> str:
     """JSON text, cut at a blank where possible so that half a secret is not taken for none."""
     if isinstance(value, str):
         value = value[: limit + 1]
-    if more_than(value, limit):
+    if isinstance(value, dict | list) and more_than(value, limit):
         text = ""
         for piece in _ENCODER.iterencode(value):
             text += piece

@@ -247,6 +247,7 @@ def test_deep_and_large_schemas_are_refused() -> None:
     assert Judge(schema).problem == "engine_failed"
     assert Judge({"description": "x" * (5 * 1024 * 1024)}).problem == "engine_failed"
     assert Judge({"anyOf": [{"$ref": "#"}] * 30_000}).problem == "engine_failed"
+    assert Judge({"anyOf": [{"pattern": "^a"}] * 600}).problem == "engine_failed"
 
 
 def test_a_payload_the_engine_cannot_read_is_unverifiable() -> None:
