@@ -76,6 +76,7 @@ class Case:
         place, contract = pl.col("location").struct, pl.col("contract").struct
         failing = pl.col("failures").list.eval(pl.element().struct.field("pointer"))
         return self.found.select(
+            pl.int_range(pl.len()).alias("index"),  # the row of `found`
             "severity",
             "rule",
             "slug",
@@ -111,6 +112,13 @@ class Case:
             "event", words[0], pl.col("seq").cast(pl.UInt32), "time", *words[1:], pl.col("line").cast(pl.UInt32)
         ).collect()
 
+    def events_of(self, findings: pl.DataFrame) -> pl.Series:
+        """The numbers of the events that findings (rows of `findings`) stand on."""
+        known = self.events.select("event", pl.col("session").cast(pl.String), pl.col("seq").cast(pl.Int64))
+        return known.join(findings.select("session", "seq"), on=("session", "seq"), how="semi", maintain_order="left")[
+            "event"
+        ]
+
     @cached_property
     def sources(self) -> dict[int, dict[str, Any]]:
         """SOURCES by number."""
@@ -119,7 +127,11 @@ class Case:
     @cached_property
     def sessions(self) -> pl.DataFrame:
         """One row per session, for the overview: counts, and findings by severity."""
-        table = self.scan("sessions").select("session", "events", "agent_name", "last_status", "order", "first_event").collect()
+        table = (
+            self.scan("sessions")
+            .select("session", "events", "agent_name", "last_status", "order", "first_event")
+            .collect()
+        )
         turns = (
             self.scan("turns")
             .group_by("session")
@@ -132,11 +144,16 @@ class Case:
             warnings=(pl.col("severity") == "warning").sum(),
             infos=(pl.col("severity") == "info").sum(),
         )
-        started = self.scan("events").select("event", "time").filter(pl.col("event").is_in(table["first_event"].implode()))
+        started = (
+            self.scan("events").select("event", "time").filter(pl.col("event").is_in(table["first_event"].implode()))
+        )
         for other in (turns, calls, counts):
             table = table.join(other, on="session", how="left", maintain_order="left")
         table = table.join(
-            started.collect().rename({"event": "first_event", "time": "started"}), on="first_event", how="left", maintain_order="left"
+            started.collect().rename({"event": "first_event", "time": "started"}),
+            on="first_event",
+            how="left",
+            maintain_order="left",
         )
         numbers = ("turns", "agents", "calls", "errors", "warnings", "infos")
         return table.with_columns(pl.col(numbers).fill_null(0).cast(pl.Int64)).select(
@@ -146,7 +163,10 @@ class Case:
     def activity(self) -> dict[str, list[int]]:
         """Events of each session in `ACTIVITY` equal parts of its sequence."""
         spread = self.events.group_by(
-            "session", part=(pl.col("seq").cast(pl.Int64) * ACTIVITY // (pl.col("time").len().over("session").clip(1))).clip(0, ACTIVITY - 1)
+            "session",
+            part=(pl.col("seq").cast(pl.Int64) * ACTIVITY // (pl.col("time").len().over("session").clip(1))).clip(
+                0, ACTIVITY - 1
+            ),
         ).len()
         out: dict[str, list[int]] = {}
         for session, part, count in spread.sort("session", "part").iter_rows():
@@ -192,7 +212,9 @@ class Case:
 
     def _place(self, row: dict[str, Any]) -> Place:
         file = self.sources.get(row["source"], {}).get("path") or "?"
-        return Place(row["source"], file, row["offset"], row["length"], row["line"], row["session"], row.get("seq"), row["event"])
+        return Place(
+            row["source"], file, row["offset"], row["length"], row["line"], row["session"], row.get("seq"), row["event"]
+        )
 
     def record(self, place: Place) -> bytes:
         """The bytes of a record as they stand in the log. Raises EvidenceUnavailable where the log is another one now."""
@@ -255,7 +277,9 @@ def document(raw: bytes) -> bytes:
     """The JSON text of a record: of an event stream's record its data."""
     if not raw.lstrip().startswith(_SSE):
         return raw
-    lines = [line for line in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n") if line.startswith(b"data:")]
+    lines = [
+        line for line in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n") if line.startswith(b"data:")
+    ]
     return b"\n".join(line[5:].removeprefix(b" ") for line in lines) if lines else raw
 
 

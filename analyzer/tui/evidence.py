@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -44,6 +44,7 @@ class Shown:
     tool: str | None  # tool key
     finding: dict[str, Any] | None
     held_back: int = 0  # bytes of a record too big to be shown unasked
+    pairs: tuple[tuple[str, str], ...] = ()  # pointer into the record, pointer into the schema
 
 
 def of_finding(case: Case, index: int, glyphs: Glyphs, *, whole: bool = False) -> Shown:
@@ -65,9 +66,11 @@ def of_finding(case: Case, index: int, glyphs: Glyphs, *, whole: bool = False) -
         origin = f"{since}{spot} · {visible(contract['channel'] or '', limit=20)}{passes}"
         judged = _judged(case, contract["schema_id"], origin, flags)
     flags = {_whole(base, f["pointer"] or ""): (severity, _wanted(f)) for f in failures}
-    return _shown(
+    pairs = tuple((_whole(base, f["pointer"] or ""), f["schema_pointer"] or "") for f in failures)
+    found = _shown(
         case, place, flags or {base: (severity, "")}, glyphs, judged=judged, call=call, finding=finding, whole=whole
     )
+    return replace(found, pairs=pairs)
 
 
 def of_event(case: Case, event: int, glyphs: Glyphs, *, focus: str = "", whole: bool = False) -> Shown:
@@ -76,6 +79,7 @@ def of_event(case: Case, event: int, glyphs: Glyphs, *, focus: str = "", whole: 
     calls = case.rows("calls", pl.col("event") == event)
     call = calls[0] if calls else None
     flags: dict[str, tuple[str, str]] = {}
+    pairs: list[tuple[str, str]] = []
     judged = None
     if call is not None:
         verdicts = case.rows("verdicts", pl.col("call") == call["call"], pl.col("role") == "arguments")
@@ -86,11 +90,13 @@ def of_event(case: Case, event: int, glyphs: Glyphs, *, focus: str = "", whole: 
             for f in failed:
                 f["pointer"] = f["instance_pointer"]
                 flags[_whole(base, f["pointer"] or "")] = ("error", _wanted(f))
+                pairs.append((_whole(base, f["pointer"] or ""), f["schema_pointer"] or ""))
             since = _since(case, call["session"], call["tool"], verdict["schema_id"], call["seq"])
             origin = f"{since} · {visible(verdict['verdict_is'] or '', limit=20)}"
             keywords = {f["schema_pointer"] or "": ("error", _got(f)) for f in failed}
             judged = _judged(case, verdict["schema_id"], origin, keywords)
-    return _shown(case, place, flags, glyphs, judged=judged, call=call, finding=None, focus=focus, whole=whole)
+    found = _shown(case, place, flags, glyphs, judged=judged, call=call, finding=None, focus=focus, whole=whole)
+    return replace(found, pairs=tuple(pairs))
 
 
 def _shown(

@@ -51,7 +51,10 @@ class Lanes:
         mine = [] if session is None else [pl.col("session") == session]
         turns = case.scan("turns").filter(*mine).collect()
         agents = turns.select(
-            "session", pl.col("turn").cast(pl.Categorical), lane=pl.coalesce("subagent", "agent"), root=pl.col("subagent").is_null()
+            "session",
+            pl.col("turn").cast(pl.Categorical),
+            lane=pl.coalesce("subagent", "agent"),
+            root=pl.col("subagent").is_null(),
         )
         events = events.join(agents.drop("root"), on=("session", "turn"), how="left", maintain_order="left")
         first = events["lane"].drop_nulls()
@@ -63,27 +66,56 @@ class Lanes:
         )
         calls = case.scan("calls").filter(*mine).collect()
         findings = case.findings if session is None else case.findings.filter(pl.col("session") == session)
-        worst = findings.select("session", pl.col("seq").cast(pl.UInt32), worst=pl.col("severity").replace_strict(_SEVERITY, default=0, return_dtype=pl.Int64))
+        worst = findings.select(
+            "session",
+            pl.col("seq").cast(pl.UInt32),
+            worst=pl.col("severity").replace_strict(_SEVERITY, default=0, return_dtype=pl.Int64),
+        )
         worst = worst.drop_nulls().group_by("session", "seq").agg(pl.col("worst").max())
-        events = events.join(worst, on=("session", "seq"), how="left", maintain_order="left").with_columns(pl.col("worst").fill_null(0))
-        tools = calls.group_by("tool").len().sort("len", "tool", descending=[True, False])["tool"].drop_nulls()[:_TOOLS].to_list()
+        events = events.join(worst, on=("session", "seq"), how="left", maintain_order="left").with_columns(
+            pl.col("worst").fill_null(0)
+        )
+        tools = (
+            calls.group_by("tool")
+            .len()
+            .sort("len", "tool", descending=[True, False])["tool"]
+            .drop_nulls()[:_TOOLS]
+            .to_list()
+        )
         self.lanes = [Lane(name, "agent", []) for name in names]
         self.lanes += [Lane(name.rpartition(":")[2], "tool", []) for name in tools]
         called = calls.filter(pl.col("tool").is_in(tools)).select(
-            "session", pl.col("seq").cast(pl.UInt32), lane=pl.col("tool").replace_strict(tools, [len(names) + n for n in range(len(tools))], default=0, return_dtype=pl.UInt32)
+            "session",
+            pl.col("seq").cast(pl.UInt32),
+            lane=pl.col("tool").replace_strict(
+                tools, [len(names) + n for n in range(len(tools))], default=0, return_dtype=pl.UInt32
+            ),
         )
         called = events.drop("lane").join(called, on=("session", "seq"), how="inner", maintain_order="left")
-        self.points = pl.concat([events.select("x", "lane", "worst", "event", "seq"), called.select("x", "lane", "worst", "event", "seq")]).sort("x", "event", "lane")
+        self.points = pl.concat(
+            [events.select("x", "lane", "worst", "event", "seq"), called.select("x", "lane", "worst", "event", "seq")]
+        ).sort("x", "event", "lane")
         self.first = int(self.points["x"].min() or 0) if self.points.height else 0  # type: ignore[arg-type]
         self.last = int(self.points["x"].max() or 0) if self.points.height else 0  # type: ignore[arg-type]
         if session is not None:
             self._add_bars(case, session, events, turns, calls, len(names), tools)
         self._cached: tuple[tuple[int, int, int], dict[int, dict[int, tuple[int, int]]]] | None = None
 
-    def _add_bars(self, case: Case, session: str, events: pl.DataFrame, turns: pl.DataFrame, calls: pl.DataFrame, agents: int, tools: list[str]) -> None:
+    def _add_bars(
+        self,
+        case: Case,
+        session: str,
+        events: pl.DataFrame,
+        turns: pl.DataFrame,
+        calls: pl.DataFrame,
+        agents: int,
+        tools: list[str],
+    ) -> None:
         at = dict(zip(events["seq"].to_list(), events["x"].to_list(), strict=True))
         owner = {name: n for n, name in enumerate(lane.name for lane in self.lanes[:agents])}
-        answered = dict(case.scan("results").filter(pl.col("session") == session).select("result", "seq").collect().iter_rows())
+        answered = dict(
+            case.scan("results").filter(pl.col("session") == session).select("result", "seq").collect().iter_rows()
+        )
         for row in turns.iter_rows(named=True):
             lane = owner.get(row["subagent"] or row["agent"], 0)
             since = at.get(row["since"])
@@ -102,7 +134,12 @@ class Lanes:
             self.lanes[agent_of.get(row["turn"], 0)].bars.extend(bars)
             if row["tool"] in tools:
                 self.lanes[agents + tools.index(row["tool"])].bars.extend(bars)
-        offers = case.scan("offers").filter(pl.col("session") == session, pl.col("role") == "arguments").sort("tool", "since").collect()
+        offers = (
+            case.scan("offers")
+            .filter(pl.col("session") == session, pl.col("role") == "arguments")
+            .sort("tool", "since")
+            .collect()
+        )
         for (tool,), rows in offers.group_by("tool", maintain_order=True):
             bars, version = [], 0
             entries = rows.to_dicts()
@@ -154,14 +191,28 @@ class Lanes:
 
     def table(self) -> pl.DataFrame:
         """The lanes as a table: the form that needs no eyes for patterns."""
-        names = pl.DataFrame({"lane": range(len(self.lanes)), "name": [lane.name for lane in self.lanes], "kind": [lane.kind for lane in self.lanes]}, schema_overrides={"lane": pl.UInt32})
+        names = pl.DataFrame(
+            {
+                "lane": range(len(self.lanes)),
+                "name": [lane.name for lane in self.lanes],
+                "kind": [lane.kind for lane in self.lanes],
+            },
+            schema_overrides={"lane": pl.UInt32},
+        )
         counted = self.points.group_by("lane").agg(
-            first=pl.col("x").min(), last=pl.col("x").max(), events=pl.len(), errors=(pl.col("worst") == 3).sum(), longest_gap=pl.col("x").diff().max()
+            first=pl.col("x").min(),
+            last=pl.col("x").max(),
+            events=pl.len(),
+            errors=(pl.col("worst") == 3).sum(),
+            longest_gap=pl.col("x").diff().max(),
         )
         seconds = pl.lit(1.0 if self.clock == "sequence" else 1e6)
         return (
             names.join(counted, on="lane", how="left", maintain_order="left")
-            .with_columns(pl.col("longest_gap") / seconds, *[pl.col(c).map_elements(self.stamp, return_dtype=pl.String) for c in ("first", "last")])
+            .with_columns(
+                pl.col("longest_gap") / seconds,
+                *[pl.col(c).map_elements(self.stamp, return_dtype=pl.String) for c in ("first", "last")],
+            )
             .drop("lane")
         )
 
@@ -225,7 +276,13 @@ class LaneRows:
 
     def _draw(self, lane: Lane, cells: list[str], styles: list[str], size: int) -> None:
         columns, signs = len(cells), self.glyphs
-        fill = {"model": signs.model, "tool": signs.tool, "wait": signs.wait, "contract": signs.line, "withdrawn": signs.idle}
+        fill = {
+            "model": signs.model,
+            "tool": signs.tool,
+            "wait": signs.wait,
+            "contract": signs.line,
+            "withdrawn": signs.idle,
+        }
         for bar in lane.bars:
             if bar.until < self.since or bar.since > self.until:
                 continue

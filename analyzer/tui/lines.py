@@ -77,6 +77,13 @@ class Lines(ScrollView, can_focus=True):
     class Entered(Moved):
         """One step in was asked for."""
 
+    class Wanted(Moved):
+        """The screen is asked for something about this pane: `what` is `cite` or `export`."""
+
+        def __init__(self, pane: Lines, what: str) -> None:
+            super().__init__(pane)
+            self.what = what
+
     def __init__(self, *, id: str | None = None, glyphs: Glyphs = UNICODE) -> None:  # noqa: A002 - the library's name
         super().__init__(id=id)
         self.glyphs = glyphs
@@ -283,3 +290,11 @@ class Lines(ScrollView, can_focus=True):
             return
         self.app.copy_to_clipboard(visible_lines(text))
         self.app.notify(f"{word} copied, if the terminal allows it: {visible(text, limit=60)}")
+
+    def action_cite(self) -> None:
+        """Ask the screen for the citation of what is shown."""
+        self.post_message(self.Wanted(self, "cite"))
+
+    def action_export(self) -> None:
+        """Ask the screen to write what is shown to a file."""
+        self.post_message(self.Wanted(self, "export"))

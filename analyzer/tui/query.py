@@ -87,7 +87,9 @@ class Query:
             query = jmespath.compile(text)
         except JMESPathError as error:
             column = getattr(error, "lex_position", None)
-            raise QueryError(str(getattr(error, "msg", "") or type(error).__name__), len(text) if column is None else column) from error
+            raise QueryError(
+                str(getattr(error, "msg", "") or type(error).__name__), len(text) if column is None else column
+            ) from error
         steps = _steps(query.parsed)
         path = "".join(f"[{step}]" if isinstance(step, int) else f"['{step}']" for step in steps or ())
         self.names = [step for step in steps or () if isinstance(step, str)]
@@ -170,9 +172,13 @@ def over_value(query: Query, value: Any, prefix: str = "$") -> list[Hit]:
 
 
 def over_events(
-    query: Query, case: Case, rows: pl.Series | None, post: Callable[[list[Hit], str], None], cancelled: Callable[[], bool]
+    query: Query,
+    case: Case,
+    events: pl.Series | None,
+    post: Callable[[list[Hit], str], None],
+    cancelled: Callable[[], bool],
 ) -> None:
-    """The matches in the records of events (rows of `case.events`; None: all), posted as they come with words on the state.
+    """The matches in the records of events (by number; None: all), posted as they come with words on the state.
 
     It stops at `MOST_HITS` matches or after `SECONDS`, and says so.
     """
@@ -182,12 +188,15 @@ def over_events(
     started = posted = time.monotonic()
     table = case.scan("events").select("event", "source", "offset", "length").collect()
     who = case.events.select(pl.col("session").cast(pl.String), "seq")
-    if rows is not None:
-        table, who = table[rows], who[rows]
+    if events is not None:
+        kept = table["event"].is_in(events.implode())
+        table, who = table.filter(kept), who.filter(kept)
     seen, lost = None, 0
     done = 0
     for at in range(0, table.height, 2000):
-        for (event, source, offset, length), (session, seq) in zip(table[at : at + 2000].iter_rows(), who[at : at + 2000].iter_rows(), strict=True):
+        for (event, source, offset, length), (session, seq) in zip(
+            table[at : at + 2000].iter_rows(), who[at : at + 2000].iter_rows(), strict=True
+        ):
             done += 1
             if (source, offset) == seen or length > _MOST_BYTES:
                 continue

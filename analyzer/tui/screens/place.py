@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from threading import Thread
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from textual.app import ComposeResult
@@ -62,7 +61,7 @@ class Place(Screen[None]):
         yield from self.body()
         yield Bar(id="hints")
 
-    def body(self) -> Iterator[ComposeResult]:  # type: ignore[override]
+    def body(self) -> ComposeResult:
         """The panes."""
         raise NotImplementedError
 

@@ -1,0 +1,84 @@
+"""The terminal workspace: an incident, its evidence, and one key from each to the next. Only the command line opens it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzer.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.tui.app import AuditApp
+    from analyzer.tui.case import Case
+
+__all__ = ["run", "workspace"]
+
+
+def run(
+    paths: Sequence[str],
+    *,
+    contracts: Sequence[str] = (),
+    session: str | None = None,
+    ascii_only: bool = False,
+    theme: str | None = None,
+    keymap: str | None = None,
+    follow: bool = False,
+) -> None:
+    """Open the workspace on logs, folders or one saved audit, and return when it is left.
+
+    Raises UsageError, ConfigurationError or InputError for what cannot be opened.
+    """
+    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    app = workspace(
+        paths, contracts=contracts, session=session, ascii_only=ascii_only, theme=theme, keymap=keymap, follow=follow
+    )
+    app.run()
+    if app.case is not None:
+        app.case.close()
+    if app.failed is not None:
+        raise app.failed
+
+
+def workspace(
+    paths: Sequence[str],
+    *,
+    contracts: Sequence[str] = (),
+    session: str | None = None,
+    ascii_only: bool = False,
+    theme: str | None = None,
+    keymap: str | None = None,
+    follow: bool = False,
+) -> AuditApp:
+    """The application that `run` runs. It reads nothing but the keymap yet."""
+    if "-" in paths:
+        raise UsageError("the workspace takes its keys from standard input; save the log to a file")
+    saved = [path for path in paths if (Path(path) / "audit.json").is_file()]
+    if saved and len(paths) > 1:
+        raise UsageError("a saved audit is opened alone")
+    from analyzer.tui.app import AuditApp
+    from analyzer.tui.keys import read_keymap
+
+    keys = read_keymap(Path(keymap)) if keymap is not None else {}
+    title = paths[0].rstrip("/").rpartition("/")[2] or paths[0]
+    name = title if len(paths) == 1 else f"{title} and {len(paths) - 1} more"
+
+    def open_case(progress: Callable[[str, int, int], None]) -> Case:
+        from analyzer.tui.case import of_audit, open_saved
+
+        if saved:
+            return open_saved(paths[0])
+        from analyzer.audit import audit
+
+        return of_audit(name, audit(paths, contracts=contracts, progress=progress))
+
+    return AuditApp(
+        name,
+        open_case,
+        ascii_only=ascii_only,
+        theme=theme,
+        keys=keys,
+        session=session,
+        follow=() if saved or not follow else paths,
+    )

@@ -1,0 +1,252 @@
+"""All sessions: which ones there are, which rules found how much, and what could not be judged or read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+
+from analyzer.tui import columns
+from analyzer.tui.keys import bindings
+from analyzer.tui.lines import Lines
+from analyzer.tui.rows import FrameRows, Span, TextRows
+from analyzer.tui.screens.prompts import Prompt
+from analyzer.tui.screens.taking import Exporting
+from analyzer.visible import visible
+
+if TYPE_CHECKING:
+    from analyzer.tui.case import Case
+
+
+class Overview(Exporting):
+    """The first screen."""
+
+    BINDINGS = bindings("overview")
+    where = "overview"
+    AUTO_FOCUS = "#sessions"
+    DEFAULT_CSS = """
+    Overview #sessions { height: 3fr; }
+    Overview #totals { height: 2fr; }
+    Overview #totals Lines { width: 1fr; }
+    Overview.-tiny #facts, Overview.-narrow #facts { display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self._activity: dict[str, list[int]] = {}
+
+    def body(self) -> ComposeResult:
+        """Sessions above; rules and facts below."""
+        glyphs = self.owner.glyphs
+        yield Lines(id="sessions", glyphs=glyphs)
+        with Horizontal(id="totals"):
+            yield Lines(id="rules", glyphs=glyphs)
+            yield Lines(id="facts", glyphs=glyphs)
+
+    def on_mount(self) -> None:
+        """Name the panes; the case comes later."""
+        for name, title in (("sessions", "sessions"), ("rules", "rules"), ("facts", "coverage and inputs")):
+            self.query_one(f"#{name}", Lines).border_title = title
+        self.title_line()
+
+    def crumbs(self) -> list[str]:
+        """It is the top."""
+        return ["all sessions"]
+
+    def status(self) -> str:
+        """The totals."""
+        if self.owner.case is None:
+            return ""
+        summary = self.case.summary
+        found = sum(summary.get("findings", {}).get(word) or 0 for word in ("error", "warning", "info"))
+        text = f"{summary.get('sessions') or 0:,} sessions · {summary.get('events') or 0:,} events · {found:,} findings"
+        if self.text:
+            text = f"filter: {visible(self.text, limit=30)}  {text}"
+        return f"{text}  {self.owner.loading}".rstrip()
+
+    @property
+    def _sessions(self) -> Lines:
+        return self.query_one("#sessions", Lines)
+
+    # --- filling ---
+
+    def refill(self) -> None:
+        """Sessions first, then what needs more reading."""
+        self._fill_sessions()
+        case, glyphs = self.case, self.owner.glyphs
+
+        def totals(stale: Callable[[], bool]) -> FrameRows:
+            del stale
+            return FrameRows(rule_totals(case), columns.rules(glyphs))
+
+        self.in_background("rules", totals, self.query_one("#rules", Lines).show)
+        self.query_one("#facts", Lines).show(TextRows(facts(case)))
+
+        def activity(stale: Callable[[], bool]) -> dict[str, list[int]]:
+            del stale
+            return case.activity()
+
+        def then(found: dict[str, list[int]]) -> None:
+            self._activity = found
+            self._fill_sessions()
+
+        self.in_background("activity", activity, then)
+
+    def _fill_sessions(self) -> None:
+        case, text, glyphs, activity = self.case, self.text, self.owner.glyphs, self._activity
+        held = self._session()
+
+        def work(stale: Callable[[], bool]) -> FrameRows | str:
+            import polars as pl
+
+            from analyzer.tui import filters
+            from analyzer.tui.lanes import sparkline
+
+            del stale
+            frame = case.sessions
+            bars = [
+                sparkline(activity[name or ""], glyphs) if (name or "") in activity else "" for name in frame["session"]
+            ]
+            frame = frame.with_columns(activity=pl.Series(bars, dtype=pl.String))
+            try:
+                return FrameRows(frame, columns.sessions(glyphs), filters.order(frame, text))
+            except filters.FilterError as error:
+                return str(error)
+
+        def then(model: FrameRows | str) -> None:
+            if isinstance(model, str):
+                self.notify(f"no such filter: {model}", severity="warning")
+                return
+            names = model.frame["session"].to_list()
+            row = model.row_of(names.index(held)) if held in names else 0
+            self._sessions.show(model, row or 0)
+            self.title_line()
+            self.owner.enter_only_session(names)
+
+        self.in_background("sessions", work, then)
+
+    def _session(self) -> str | None:
+        model = self._sessions.model
+        if isinstance(model, FrameRows) and model.height:
+            name: str | None = model.record(self._sessions.cursor)["session"]
+            return name
+        return None
+
+    # --- actions ---
+
+    def on_lines_entered(self, message: Lines.Entered) -> None:
+        """Into a session, or to all findings of a rule."""
+        from analyzer.tui.screens.workspace import Workspace
+
+        model = message.pane.model
+        if not isinstance(model, FrameRows):
+            return
+        row = model.record(message.pane.cursor)
+        if message.pane.id == "sessions":
+            self.owner.push_screen(Workspace(row["session"]))
+        else:
+            self.owner.push_screen(Workspace(None, text=f"rule={row['rule']}"))
+
+    def action_filter(self) -> None:
+        """Ask for a filter of the sessions."""
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                self.text = text
+                if self.owner.case is not None:
+                    self._fill_sessions()
+
+        self.owner.push_screen(Prompt("filter sessions: word err>0 calls>=10 sort:-events", self.text), answered)
+
+    def action_findings(self) -> None:
+        """The findings of all sessions."""
+        from analyzer.tui.screens.workspace import Workspace
+
+        if self.owner.case is not None:
+            self.owner.push_screen(Workspace(None))
+
+    def action_lanes(self) -> None:
+        """The lanes of the session under the cursor."""
+        from analyzer.tui.screens.timeline import Timeline
+
+        if self.owner.case is not None:
+            self.owner.push_screen(Timeline(self._session(), None))
+
+    def action_contracts(self) -> None:
+        """The contracts of the session under the cursor."""
+        from analyzer.tui.screens.contracts import Contracts
+
+        if self.owner.case is not None:
+            self.owner.push_screen(Contracts(self._session(), None))
+
+    def action_rule(self) -> None:
+        """The manual of the rule under the cursor."""
+        from analyzer.tui.screens.reading import Manual
+
+        pane = self.query_one("#rules", Lines)
+        if isinstance(pane.model, FrameRows) and pane.model.height:
+            self.owner.push_screen(Manual(pane.model.record(pane.cursor)["rule"] or ""))
+
+
+def rule_totals(case: Case) -> Any:
+    """Findings by rule, the gravest first."""
+    import polars as pl
+
+    from analyzer.tui.filters import SEVERITY
+
+    return (
+        case.findings.group_by("severity", "rule", "slug")
+        .agg(findings=pl.len(), sessions=pl.col("session").n_unique())
+        .sort(
+            pl.col("severity").replace_strict(SEVERITY, default=-1, return_dtype=pl.Int64),
+            "findings",
+            "rule",
+            descending=[True, True, False],
+        )
+    )
+
+
+def facts(case: Case) -> list[list[Span]]:
+    """Coverage, verdicts, inputs, what did not run and what could not be read, as lines."""
+    summary = case.summary
+    verdicts = summary.get("verdicts") or {}
+    coverage = summary.get("coverage")
+    lines: list[list[Span]] = [
+        [
+            ("coverage  ", "key"),
+            (
+                f"{coverage:.1%} of what was owed a verdict"
+                if isinstance(coverage, float)
+                else "nothing was owed a verdict",
+                "",
+            ),
+        ]
+    ]
+    for word, style in (("valid", "good"), ("invalid", "error"), ("not_applicable", "dim")):
+        lines.append([(f"{word:<15}", "key"), (f"{verdicts.get(word) or 0:>9,}", style)])
+    for reason, count in sorted((verdicts.get("unverifiable") or {}).items()):
+        lines.append([("unverifiable   ", "warning"), (f"{count:>9,}  ", ""), (visible(str(reason), limit=60), "dim")])
+    for problem in case.problems:
+        lines.append([("not read  ", "error"), (visible(problem, limit=300), "")])
+    for entry in case.inputs:
+        broken = entry.get("unreadable") or 0
+        words = f"{entry.get('records') or 0:,} records, {broken:,} unreadable"
+        lines.append(
+            [
+                ("input  ", "key"),
+                (visible(str(entry.get("path")), limit=120), ""),
+                (f"  {words}", "error" if broken else "dim"),
+            ]
+        )
+    for entry in summary.get("rules_not_run") or []:
+        lines.append(
+            [
+                ("not run  ", "key"),
+                (visible(str(entry.get("rule")), limit=20), ""),
+                (f"  {visible(str(entry.get('reason')), limit=120)}", "dim"),
+            ]
+        )
+    return lines

@@ -1,0 +1,160 @@
+"""What one takes along from the workspace: marks, citations, exports, a look in the pager."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import SuspendNotSupported
+
+from analyzer.tui.lines import Lines
+from analyzer.tui.marks import Mark
+from analyzer.tui.panes import JsonPane
+from analyzer.tui.rows import FrameRows
+from analyzer.tui.screens.place import Place
+from analyzer.tui.screens.prompts import Prompt
+from analyzer.visible import visible, visible_lines
+
+if TYPE_CHECKING:
+    from analyzer.tui.evidence import Shown
+
+
+class Exporting(Place):
+    """A place whose panes can be written to a file."""
+
+    def on_lines_wanted(self, message: Lines.Wanted) -> None:
+        """Cite or export what a pane shows."""
+        if message.what == "cite":
+            self.cite(message.pane)
+        else:
+            self.export(message.pane)
+
+    def cite(self, pane: Lines) -> None:
+        """Copy the citation of what is shown."""
+        del pane
+        self.notify("nothing to cite here")
+
+    def taken(self, pane: Lines) -> dict[str, Any]:
+        """What an export of this pane may hold: see `analyzer.tui.export.write`."""
+        model = pane.model
+        out: dict[str, Any] = {"lines": model}
+        if isinstance(model, FrameRows):
+            out["frame"] = model.frame if model.order is None else model.frame[model.order]
+        return out
+
+    def export(self, pane: Lines) -> None:
+        """Ask for a file and write what the pane shows."""
+
+        def answered(name: str | None) -> None:
+            if not name:
+                return
+            from analyzer.tui import export
+
+            svg = self.owner.export_screenshot() if name.endswith(".svg") else None
+            marks = self.owner.marks.rows()
+            self.notify(export.write(Path(name).expanduser(), svg=svg, marks=marks, **self.taken(pane)))
+
+        kinds = ".json .jsonl .csv .parquet .sarif .txt .svg .bin"
+        self.owner.push_screen(Prompt(f"export what this pane shows to a new file: {kinds}", ""), answered)
+
+
+class Taking(Exporting):
+    """The part of the workspace that takes things along."""
+
+    session: str | None
+    mode: str
+    shown: Shown | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def rows(self) -> Lines: ...
+        @property
+        def event_pane(self) -> JsonPane: ...
+        def row(self) -> dict[str, Any] | None: ...
+
+    def taken(self, pane: Lines) -> dict[str, Any]:
+        """Of findings the report's own rows; of an event its citation, its record and its finding."""
+        out = super().taken(pane)
+        shown = self.shown
+        if pane.id == "rows" and self.mode == "findings" and "frame" in out:
+            out["findings"] = self.case.found[out["frame"]["index"]]
+        elif pane.id in ("event", "schema") and shown is not None and shown.place is not None:
+            source = self.case.sources.get(shown.place.source, {})
+            out["evidence"] = {
+                "file": shown.place.file,
+                "sha256": source.get("sha256"),
+                "line": shown.place.line,
+                "offset": shown.place.offset,
+                "length": shown.place.length,
+                "session": shown.session,
+                "pointer": self.event_pane.address,
+                "path": self.event_pane.path,
+                "schema_id": shown.judged.schema_id if shown.judged is not None else None,
+                "finding": shown.finding,
+            }
+            out["raw"] = shown.raw
+        return out
+
+    def cite(self, pane: Lines) -> None:
+        """Copy file, line, digest and pointer."""
+        shown = self.shown
+        if shown is None or shown.place is None:
+            self.notify("no record here")
+            return
+        source = self.case.sources.get(shown.place.source, {})
+        pane.copy(
+            "citation", f"{shown.place.file}:{shown.place.line} sha256:{source.get('sha256')} {self.event_pane.address}"
+        )
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor; a note without text is a mark all the same."""
+        row, shown = self.row(), self.shown
+        if row is None:
+            return
+        place = shown.place if shown is not None else None
+        fingerprint = row.get("fingerprint")
+        key = fingerprint or f"event {row.get('event')}"
+        before = self.owner.marks.marks.get(key)
+
+        def answered(note: str | None) -> None:
+            if note is None:
+                return
+            mark = Mark(
+                key,
+                note,
+                row.get("session"),
+                row.get("seq"),
+                row.get("rule"),
+                place.file if place else None,
+                place.line if place else None,
+                place.offset if place else None,
+                row.get("at"),
+                row.get("event"),
+                fingerprint,
+            )
+            trouble = self.owner.marks.put(mark)
+            self.rows.refresh()
+            self.notify(trouble or "marked")
+
+        self.owner.push_screen(Prompt("mark this row; a note, or nothing:", before.note if before else ""), answered)
+
+    def action_pager(self) -> None:
+        """The record in the user's pager, in its visible form."""
+        if self.shown is None or self.shown.model is None:
+            self.notify("no record here")
+            return
+        text = visible_lines(self.shown.raw.decode("utf-8", "backslashreplace"), limit=10_000_000)
+        command = shlex.split(os.environ.get("PAGER") or "less") or ["less"]
+        # Without -R and shell commands, a pager shows text and does nothing else.
+        quiet = {**os.environ, "LESS": "", "LESSSECURE": "1"}
+        try:
+            with self.app.suspend():
+                subprocess.run(command, input=text.encode(), env=quiet, check=False)
+        except SuspendNotSupported:
+            self.notify("this terminal cannot be handed to a pager")
+        except OSError as error:
+            self.notify(f"no pager: {visible(str(error.strerror))}")
