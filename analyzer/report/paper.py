@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 Words = str | tuple[str, str]
 """Text, or text and one of STYLES."""
@@ -17,11 +18,10 @@ STYLES = {
     "warning": "33",
     "info": "36",
     "head": "1",
-    "name": "1;34",
+    "name": "1",
     "guilty": "1;33",
     "expected": "36",
     "actual": "33",
-    "place": "2",
     "dim": "2",
 }
 _TOKEN = re.compile(r"(\s+)|(?<=,)(?=\S)")  # JSON without blanks breaks behind its commas
@@ -47,7 +47,7 @@ class Paper:
 
     def exact(self, *words: Words, indent: int = 0) -> None:
         """One line as it is, however long: what people copy."""
-        self._lines.append((" " * indent + "".join(self._styled(word) for word in words)).rstrip())
+        self._lines.append((" " * indent + "".join(map(self._styled, _joined(words)))).rstrip())
 
     def line(self, *words: Words, indent: int = 0) -> None:
         """One line, cut at the width."""
@@ -80,8 +80,9 @@ class Paper:
 
     def beside(self, left: Sequence[Words], right: Sequence[Words], *, indent: int = 0) -> None:
         """Two paragraphs side by side."""
-        half = (self.width - indent - 3) // 2
-        rows_left, rows_right = list(self._wrap(left, half, 0)), list(self._wrap(right, half, 0))
+        room = self.width - indent - 3
+        half = _share(room, sum(cells(_plain(word)) for word in left), sum(cells(_plain(word)) for word in right))
+        rows_left, rows_right = list(self._wrap(left, half, 0)), list(self._wrap(right, room - half, 0))
         for number in range(max(len(rows_left), len(rows_right))):
             one = rows_left[number] if number < len(rows_left) else []
             other = rows_right[number] if number < len(rows_right) else []
@@ -92,7 +93,7 @@ class Paper:
         """Two lists of lines side by side, lines cut where the other side needs the room."""
         room = self.width - indent - 3
         wanted = [max((cells(_plain(line)) for line in side), default=0) for side in (left, right)]
-        half = min(wanted[0], max(room // 2, room - wanted[1]))
+        half = _share(room, *wanted)
         for number in range(max(len(left), len(right))):
             one, other = _half(left, number, half), _half(right, number, room - half)
             self.exact(one, " " * (half - cells(_plain(one))) + " | ", other, indent=indent)
@@ -164,11 +165,23 @@ class Paper:
             yield row
 
 
+def _share(room: int, left: int, right: int) -> int:
+    """The width of the left one of two columns: half of the room, or what the other side leaves."""
+    return min(left, max(room // 2, room - right))
+
+
 def _half(lines: Sequence[Words], number: int, width: int) -> Words:
     if number >= len(lines):
         return ""
     word = lines[number]
     return fit(word, width) if isinstance(word, str) else (fit(word[0], width), word[1])
+
+
+def _joined(words: Sequence[Words]) -> Iterable[Words]:
+    """Neighbours of one style as one."""
+    for style, same in groupby(words, key=lambda word: None if isinstance(word, str) else word[1]):
+        text = "".join(map(_plain, same))
+        yield text if style is None else (text, style)
 
 
 def _plain(word: Words) -> str:

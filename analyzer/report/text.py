@@ -16,7 +16,8 @@ from analyzer.visible import visible
 if TYPE_CHECKING:
     from analyzer.audit import Audit
 
-_FIRST = 8  # of the faults to look at first
+_FIRST = 10  # of the faults to look at first
+_ALIKE = 2  # of one rule among them
 _GROUPS = 40  # different faults told in full
 _REPEATS = 3  # further occurrences of a fault that are named where they are
 
@@ -59,8 +60,12 @@ def faults(findings: pl.DataFrame) -> pl.DataFrame:
             times=pl.len(),
             sessions=pl.col("session").drop_nulls().n_unique(),
         )
+        .sort(-pl.col("times").cast(pl.Int64), "row")
+        .with_columns(nth=pl.int_range(pl.len()).over("rule", "severity", "confidence"))
         .sort(
             *(pl.col(name).replace_strict(ranks, default=3, return_dtype=pl.Int8) for name, ranks in _RANKS.items()),
+            # A rule that fires everywhere must not hide the others.
+            pl.col("nth") // _ALIKE,
             ~pl.col("rule").str.contains(f"^(?:{'|'.join(_CONSEQUENCES)})"),
             -pl.col("times").cast(pl.Int64),
             "row",
@@ -70,23 +75,24 @@ def faults(findings: pl.DataFrame) -> pl.DataFrame:
 
 def _first(paper: Paper, faults: pl.DataFrame) -> None:
     paper.heading("Where to look first")
+    first = faults.filter(pl.col("nth") < _ALIKE).head(_FIRST)
     paper.table(
         [
             [
                 (fault["severity"], fault["severity"]),
                 (fault["rule"], "name"),
                 f"{fault['times']}x",
-                visible(fault["call_id"] or fault["session"] or "-", limit=24),
-                _in_short(fault),
+                f"{_in_short(fault)}  {visible(fault['call_id'] or fault['session'] or '', limit=60)}",
             ]
-            for fault in faults.head(_FIRST).iter_rows(named=True)
+            for fault in first.iter_rows(named=True)
         ],
         indent=2,
         right=[2],
     )
-    left = faults.slice(_FIRST)
-    if left.height:
-        paper.line((f"and {left.height} more kinds of fault, {left['times'].sum()} findings", "dim"), indent=2)
+    left = faults.height - first.height
+    if left:
+        findings = int(faults["times"].sum()) - int(first["times"].sum())
+        paper.line((f"and {left} more kinds of fault ({findings} findings)", "dim"), indent=2)
 
 
 def _in_short(fault: dict[str, Any]) -> str:
@@ -107,7 +113,8 @@ def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
                 call = row["call_id"], row["tool"]
                 paper.blank()
                 if row["call_id"] is not None:
-                    paper.line(("call ", "dim"), (visible(row["call_id"], limit=60), "head"), *_of(row), indent=2)
+                    called = (visible(row["call_id"], limit=60), "head")
+                    paper.wrapped(("call ", "dim"), called, *_of(row), indent=2, hang=2)
             indent = 2 if row["call_id"] is None else 4
             if row["first"]:
                 sides = [row["call_id"], row["failures"], row["contract"]]
