@@ -237,3 +237,31 @@ def test_a_cut_stream_is_said(capsys: Caught, traces: Path, tmp_path: Path) -> N
     status, _, err = run(capsys, "audit", "--fail-on", "never", log)
     assert status == 3
     assert "the compressed stream is cut" in err
+
+
+# --- what a log may hold
+
+
+def test_no_command_lets_text_of_a_log_act_on_the_terminal(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    log = tmp_path / "hostile.ndjson"
+    text = (traces / INCIDENT).read_text(encoding="utf-8")
+    for harmless in ("ord_204418 and all open", "get_order", "call_1042_05", "Parcel", "lost"):
+        text = text.replace(harmless, harmless + r"\u001b[2J\u202e\u009b31m[red]\u2028")
+    log.write_text(text, encoding="utf-8")
+    for arguments in (("audit",), ("audit", "--output-format", "json"), ("gate",), ("show",)):
+        _, out, err = run(capsys, *arguments, log)
+        assert r"[2J" in out
+        assert all(char.isprintable() or char == "\n" for char in out + err)
+    for record in gates(capsys, log).values():
+        _, out, _ = run(capsys, "show", "--call", record["call_id"], log)
+        assert all(char.isprintable() or char == "\n" for char in out)
+
+
+def test_a_credential_in_a_result_is_shown_by_no_report(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    secret = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"
+    log = tmp_path / "leak.ndjson"
+    text = (traces / INCIDENT).read_text(encoding="utf-8")
+    log.write_text(text.replace("ord_204418 and all open", secret).replace("FH-734", secret), encoding="utf-8")
+    for arguments in (("audit",), ("audit", "--output-format", "json"), ("show",), ("show", "--call", "call_1042_05")):
+        _, out, err = run(capsys, *arguments, log)
+        assert secret not in out + err

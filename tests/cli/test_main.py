@@ -156,3 +156,25 @@ def test_a_reader_that_goes_away_is_no_failure() -> None:
     program = f"{sys.executable} -m analyzer rules | head -n 0"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environment", "wanted", "shown"),
+    [
+        (True, {}, True, True),
+        (False, {}, True, False),
+        (True, {"NO_COLOR": "1"}, True, False),
+        (True, {"NO_COLOR": ""}, True, True),
+        (True, {"TERM": "dumb"}, True, False),
+        (True, {}, False, False),
+    ],
+)
+def test_colour_is_for_terminals_that_want_it(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, environment: dict[str, str], wanted: bool, shown: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert console.colour(wanted=wanted) is shown
