@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.report import accounts
-from analyzer.report.finding import concise, in_full, meant
+from analyzer.report.finding import concise, in_full, labelled, meant, place_of
 from analyzer.report.json import records
-from analyzer.report.paper import Paper
+from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
     from analyzer.audit import Audit
 
 _FIRST = 10  # of the faults to look at first
-_ALIKE = 2  # of one rule among them
+_ALIKE = 3  # of one rule among them
 _GROUPS = 40  # different faults told in full
+_NOTES = 20  # notes, a paragraph each
 _REPEATS = 3  # further occurrences of a fault that are named where they are
 
 _RANKS = {
     "severity": {"error": 0, "warning": 1, "info": 2},
     "confidence": {"certain": 0, "likely": 1, "hint": 2},
 }
+_COUNTS = pl.col("suppressed").is_null() | pl.col("suppressed").struct.field("reason").is_null()
 # Of two errors the one with consequences comes first: what ran, what leaked.
 _CONSEQUENCES = ("RUN", "SAFE")
 
@@ -38,7 +40,8 @@ def page(audit: Audit, *, next_command: str, statistics: bool = False, width: in
         _statistics(paper, audit.findings)
     elif found.height:
         _first(paper, found)
-        _told(paper, audit.findings, found)
+        _told(paper, audit.findings, found.filter(pl.col("severity") != "info"))
+        _notes(paper, audit.findings, found.filter(pl.col("severity") == "info"))
     if audit.summary["events"]:
         accounts.hops(paper, audit)
         accounts.coverage(paper, audit)
@@ -53,7 +56,7 @@ def faults(findings: pl.DataFrame) -> pl.DataFrame:
     """One row for each group of findings not suppressed, the worst first: the members of its first finding, counts."""
     return (
         findings.with_row_index("row")
-        .filter(pl.col("suppressed").is_null() | pl.col("suppressed").struct.field("reason").is_null())
+        .filter(_COUNTS)
         .group_by("group", maintain_order=True)
         .agg(
             pl.col("row", "rule", "slug", "severity", "confidence", "session", "call_id", "tool", "failures").first(),
@@ -119,17 +122,35 @@ def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
             if row["first"]:
                 sides = [row["call_id"], row["failures"], row["contract"]]
                 again = sides == told_sides and row["failures"]
-                in_full(paper, row, indent=indent, sides=not again and row["severity"] != "info")
+                in_full(paper, row, indent=indent, sides=not again)
                 told_sides = sides
             else:
                 concise(paper, row, indent=indent)
-    left = faults.slice(_GROUPS)
-    if left.height:
-        paper.blank()
-        paper.wrapped(
-            f"{left.height} more kinds of fault ({left['times'].sum()} findings) are not told here: --statistics "
-            "counts them by rule, --select shows those of one rule, --output-format json has all."
-        )
+    _untold(paper, faults.slice(_GROUPS))
+
+
+def _notes(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
+    """What costs nothing tonight: behind the rest, and short."""
+    if faults.is_empty():
+        return
+    paper.heading("Notes")
+    shown = faults.head(_NOTES)
+    for times, row in zip(shown["times"], records(findings[shown["row"].to_list()]), strict=True):
+        head: list[Words] = [("info", "info"), (f" {row['rule']} {row['slug']}", "name"), f" {times}x: "]
+        paper.wrapped(*head, visible(row["message"], limit=400), indent=2, hang=2)
+        if row["location"] is not None:
+            labelled(paper, "at", place_of(row["location"]), 4, 3)
+    _untold(paper, faults.slice(_NOTES))
+
+
+def _untold(paper: Paper, left: pl.DataFrame) -> None:
+    if left.is_empty():
+        return
+    paper.blank()
+    paper.wrapped(
+        f"{left.height} more kinds of fault ({left['times'].sum()} findings) are not told here: --statistics counts "
+        "them by rule, --select shows those of one rule, --output-format json has all."
+    )
 
 
 def _chosen(findings: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
@@ -138,7 +159,7 @@ def _chosen(findings: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     called = pl.col("row").min().over("session", "call_id", "tool")
     return (
         findings.with_row_index("row")
-        .filter(pl.col("suppressed").is_null() | pl.col("suppressed").struct.field("reason").is_null())
+        .filter(_COUNTS)
         .join(told.select("group", "times", "sessions"), on="group", maintain_order="left")
         .with_columns(nth=nth)
         .filter(pl.col("nth") <= _REPEATS)
@@ -171,7 +192,8 @@ def _of(row: dict[str, Any]) -> list[str]:
 
 def _statistics(paper: Paper, findings: pl.DataFrame) -> None:
     counts = (
-        findings.group_by("rule", "slug", "severity")
+        findings.filter(_COUNTS)
+        .group_by("rule", "slug", "severity")
         .agg(times=pl.len(), sessions=pl.col("session").n_unique(), groups=pl.col("group").n_unique())
         .sort("times", "rule", "severity", descending=[True, False, False])
     )
