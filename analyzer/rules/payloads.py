@@ -69,11 +69,12 @@ def short(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def says_errors(name: pl.Expr, shell: frozenset[str]) -> pl.Expr:
-    """Whether a tool speaks of errors on purpose, by its name or because the settings say so."""
-    return (
-        name.is_in(sorted(shell)) | name.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2").str.contains(ERROR_SPEAKERS)
-    ).fill_null(value=False)
+def error_speakers(tools: pl.Series, shell: frozenset[str]) -> list[str]:
+    """The tool keys among these that speak of errors on purpose, by their names or because the settings say so."""
+    name = pl.col("tool").str.replace("^.*:", "")
+    words = name.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
+    known = tools.rename("tool").drop_nulls().unique().sort().to_frame()
+    return known.filter(name.is_in(sorted(shell)) | words.str.contains(ERROR_SPEAKERS))["tool"].to_list()
 
 
 # A log line opens with a bracket too: `[2026-11-17 09:00] ...`

@@ -23,7 +23,7 @@ hosted tools, of deferred tools that a search may have loaded, and of a tool tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 
 import polars as pl
 
@@ -37,7 +37,19 @@ _SEPARATOR = re.compile(r"__|[.:/]")
 def check(trace: Trace) -> pl.LazyFrame:
     """Calls without an offer at their place, where the table is known."""
     offers = trace.offers.lazy().select("session", "tool", "since", "after", "exact", "state", "event", "pointer")
-    calls = _judged(trace)
+    # Nearly all calls are of tools that were there before and never changed: one join settles them.
+    steady = (
+        offers.group_by("session", "tool")
+        .agg(pl.col("since").min().alias("first_offered"), (pl.col("state") == "offered").all().alias("stayed"))
+        .filter("stayed")
+    )
+    calls = (
+        _judged(trace)
+        .join(steady, on=["session", "tool"], how="left", maintain_order="left")
+        .filter(~(pl.col("first_offered") <= pl.col("seq")).fill_null(value=False))
+        .collect()
+        .lazy()
+    )
     near = calls.join(offers, on=["session", "tool"])
     known = (
         near.filter(pl.col("since") <= pl.col("seq")).sort("call", "since").group_by("call", maintain_order=True).last()
@@ -74,7 +86,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         {
             "call": row["call"],
             "message": f"The tool {row['name']} {_why(row['state'], later=bool(row['later']))}.",
-            "hint": _hint(row["name"], names.get(row["session"], set())),
+            "hint": _hint(row["name"], frozenset(names.get(row["session"], ()))),
             "keyword": "withdrawn" if row["state"] else "later" if row["later"] else "unknown",
             "related": [place(row["event"], row["pointer"], "withdrawn")] if row["state"] else None,
         }
@@ -116,7 +128,8 @@ def _why(state: str | None, *, later: bool) -> str:
     return "was not in the table yet when the model called it" if later else "is in no table of this session"
 
 
-def _hint(name: str, offered: Iterable[str]) -> str:
+@lru_cache(maxsize=1024)
+def _hint(name: str, offered: frozenset[str]) -> str:
     near = did_you_mean(name, offered)
     if near is None or near == name:
         return "Refuse the call, and tell the model which tools there are."

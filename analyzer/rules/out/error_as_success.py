@@ -29,7 +29,7 @@ import polars as pl
 
 from analyzer.rules.failures import decided
 from analyzer.rules.hits import hits, place
-from analyzer.rules.payloads import FLAGGED_WIRES, layers, says_errors, short
+from analyzer.rules.payloads import FLAGGED_WIRES, error_speakers, layers, short
 from analyzer.trace import Trace
 
 _OPENS = (
@@ -37,8 +37,13 @@ _OPENS = (
     r"\s?(?:\[[^\]]*\]|\([^)]*\))?:"
     r"|(?:MCP error|Request failed|Failed to|Unable to|Tool (?:call|execution) failed)\b)"
 )
-# A gate for objects: one of these members must be there.
-_NAMES = r'"(?:errors?|is_?[Ee]rror|success|ok|succeeded|status|status_?[Cc]ode|http_status|error_?[Cc]ode)\\?"\s*:'
+# A gate for objects, so that few are decoded: a member that says so. Quotes may be escaped, in text inside text.
+_Q = r'\\?"'
+_NAMES = (
+    rf"{_Q}(?:is_?[Ee]rror{_Q}\s*:\s*true|(?:success|ok|succeeded){_Q}\s*:\s*false"
+    rf"|(?:errors?|exception|error_?[Mm]essage|error_?[Cc]ode){_Q}\s*:\s*(?:{_Q}[^\"\\]|[{{\[]\s*[^\s}}\]]|true|-?[1-9])"
+    rf"|status{_Q}\s*:\s*{_Q}(?i:error|fail)|(?:status|status_?[Cc]ode|http_status|code){_Q}\s*:\s*[45][0-9][0-9]\b)"
+)
 _BESIDE = {
     *("error", "errors", "error_code", "errorCode", "code", "type", "title", "message", "msg", "detail", "details"),
     *("reason", "hint", "status", "statusCode", "status_code", "http_status", "success", "ok", "succeeded", "isError"),
@@ -56,32 +61,24 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 def _dressed(trace: Trace) -> pl.LazyFrame:
     text = pl.col("text")
-    name = pl.col("tool").str.replace(".*:", "").fill_null("")
-    lawful = decided(trace, "output", "result").filter(pl.col("verdict_is") == "valid").select("result")
-    head = text.str.slice(0, 2000)
-    rows = (
-        trace.results.lazy()
-        .filter(
-            pl.col("wire").is_in(FLAGGED_WIRES),
-            pl.col("success").fill_null(value=True),
-            pl.col("error").is_null(),
-            text.str.contains(_OPENS) | (head.str.contains(r'^\s*"?\s*\{') & head.str.contains(_NAMES)),
-            ~says_errors(name, trace.settings.shell),
-        )
-        .join(lawful, on="result", how="anti", maintain_order="left")
-        .select("result", "text")
-        .collect()
+    apart = error_speakers(trace.results["tool"], trace.settings.shell)
+    opens, object_ = text.str.contains(_OPENS), text.str.contains(r'^\s*"?\s*\{')
+    # Eager, so that the second pattern, which looks further than the first letters, sees few texts.
+    told = trace.results.filter(
+        pl.col("wire").is_in(FLAGGED_WIRES),
+        pl.col("success").fill_null(value=True),
+        pl.col("error").is_null(),
+        opens | object_,
+        ~pl.col("tool").is_in(apart).fill_null(value=False),
+    ).select("result", "text", opens=opens)
+    lawful = decided(trace, "output", "result").filter(pl.col("verdict_is") == "valid").select("result").collect()
+    rows = told.filter(pl.col("opens") | text.str.slice(0, 2000).str.contains(_NAMES)).join(
+        lawful, on="result", how="anti", maintain_order="left"
     )
     found = []
-    for result, output in rows.iter_rows():
+    for result, output, prefixed in rows.iter_rows():
         _, value = layers(output)
-        said = (
-            _failure(value)
-            if isinstance(value, dict)
-            else short(output.strip(), 60)
-            if isinstance(value, str)
-            else None
-        )
+        said = _failure(value) if isinstance(value, dict) else short(output.strip(), 60) if prefixed else None
         if said:
             message = f"The result counts as a success, and its output says that it failed: {said}."
             hint = "Report the failure where the wire has a place for it, with a readable reason."

@@ -39,11 +39,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Results whose text holds a text that holds a container, or a whole MCP result."""
     text = pl.col("text")
     string = text.str.contains(r'^\s*"')
-    whole = (
-        text.str.contains(r"^\s*\{")
-        & text.str.contains('"content"', literal=True)
-        & text.str.contains('"type"', literal=True)
-    )
+    whole = text.str.contains(rf'^\s*\{{\s*"(?:{"|".join(sorted(_RESULT_MEMBERS))})"')
     lawful = decided(trace, "output", "result").filter(pl.col("verdict_is") == "valid").select("result")
     results = (
         trace.results.lazy()

@@ -30,25 +30,24 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Invalid outputs that are texts, where the schema asks for a container."""
-    results = trace.results.lazy().filter(
-        pl.col("container").is_in(["text", "parts"]),
-        ~pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])"),
-        ~pl.col("tool").str.replace(".*:", "").is_in(sorted(trace.settings.free_text)).fill_null(value=False),
-    )
-    wanted = pl.col("wanted").str.json_path_match("$.type")
-    rows = (
-        trace.verdicts.lazy()
-        .filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid")
-        .join(results.select("result", "text"), on="result")
+    judged = (
+        trace.verdicts.filter(
+            pl.col("role") == "output", pl.col("verdict_is") == "invalid", pl.col("result").is_not_null()
+        )
         .sort("result", pl.col("side") != "advertised", "verdict")
         .unique("result", keep="first", maintain_order=True)
-        .join(
-            trace.schemas.lazy().select("schema_id", wanted="text"), on="schema_id", how="left", maintain_order="left"
-        )
+    )
+    free = pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.free_text)).fill_null(value=False)
+    results = trace.results.filter(
+        pl.col("result").is_in(judged["result"].implode()), pl.col("container").is_in(["text", "parts"]), ~free
+    ).filter(~pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])"))
+    wanted = pl.col("wanted").str.json_path_match("$.type")
+    rows = (
+        judged.join(results.select("result", "text"), on="result", maintain_order="left")
+        .join(trace.schemas.select("schema_id", wanted="text"), on="schema_id", how="left", maintain_order="left")
         .with_columns(wanted=pl.when(wanted.is_in(["object", "array"])).then(wanted).otherwise(_by_members()))
         .filter(pl.col("wanted").is_not_null())
         .select("result", "verdict", "text", "wanted")
-        .collect()
     )
     found = []
     for result, verdict, text, kind in rows.iter_rows():

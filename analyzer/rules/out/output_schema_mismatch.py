@@ -40,7 +40,9 @@ def check(trace: Trace) -> pl.LazyFrame:
             "verdict",
             message=pl.concat_str(
                 pl.lit("The output breaks its schema: "),
-                pl.col("words").fill_null("nothing that it could judge was returned"),
+                pl.when(pl.col("payload") == "not_json")
+                .then(pl.lit("the text is no JSON"))
+                .otherwise(pl.col("words").fill_null("nothing that it could judge was returned")),
                 pl.lit("."),
             ),
             hint=pl.lit("Validate before returning, or declare what the tool really returns."),

@@ -25,8 +25,8 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Results of functions whose flag, output and error do not go together."""
-    said_error = (pl.col("error").str.strip_chars() != "").fill_null(value=False)
-    said_text = (pl.col("text").str.strip_chars() != "").fill_null(value=False)
+    said_error = pl.col("error").str.contains(r"\S").fill_null(value=False)
+    said_text = pl.col("text").str.contains(r"\S").fill_null(value=False)
     good = pl.col("success").fill_null(value=False) | (pl.col("status") == "completed").fill_null(value=False)
     bad = ~pl.col("success").fill_null(value=True)
     mute = bad & ~said_error & ~said_text & pl.col("structured").is_null()

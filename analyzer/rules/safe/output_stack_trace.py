@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.payloads import says_errors
+from analyzer.rules.payloads import error_speakers
 from analyzer.trace import Trace
 
 # Frames stand at the start of a line, real or escaped once more. No bounded repeats: they blow the automaton up.
@@ -53,7 +53,7 @@ _GATES = (
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Results with two frames or more, of tools that do not speak of errors on purpose."""
-    name = pl.col("tool").str.replace(".*:", "").fill_null("")
+    apart = error_speakers(trace.results["tool"], trace.settings.shell)
     results = trace.results.lazy().filter(pl.col("rank").fill_null(0) == 0)
     texts = pl.concat([results.select("result", "tool", text=each) for each in ("text", "error", "structured")])
     text = pl.col("text")
@@ -63,7 +63,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
     return (
         texts.filter(text.str.contains("|".join(_GATES)))
-        .filter(~says_errors(name, trace.settings.shell))
+        .filter(~pl.col("tool").is_in(apart).fill_null(value=False))
         .with_columns(frames=frames)
         .filter(pl.col("frames") > 1)
         .sort("result", "frames", descending=[False, True])

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.tool.advertised import advertised, at_schema, facts
+from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
 from analyzer.trace import Trace
 
 _SHOWN = 5
@@ -33,13 +33,14 @@ def check(trace: Trace) -> pl.LazyFrame:
         .with_columns(
             more=pl.col("value").list.len() > _SHOWN,
             value=pl.col("value").list.head(_SHOWN).list.join(", "),
+            holder=pl.col("schema_pointer").str.strip_suffix("/properties"),
         )
     )
     return at_schema(
         found,
         message=pl.format(
-            "{} may be left out, and may not be null: {}{}",
-            pl.col("schema_pointer"),
+            "{} may lack members that may not be null: {}{}",
+            where("holder"),
             pl.col("value"),
             pl.when(pl.col("more")).then(pl.lit(", ...")).otherwise(pl.lit("")),
         ),
