@@ -16,9 +16,12 @@ from analyzer.frames import PART_BITS, PART_LIMIT
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import ABSENT as _ABSENT
+from analyzer.read.values import Raw, arguments, microseconds, output
+from analyzer.read.values import first as _first
+from analyzer.read.values import text_of as _text
+from analyzer.read.values import words as _words
 
-Raw = msgspec.Raw
-_ABSENT = Raw()
 
 _SESSION_EVENTS = ("created", "in_progress", "idle", "requires_action", "failed")
 _TURN_EVENTS = ("created", "in_progress", "completed", "failed", "cancelled")
@@ -77,7 +80,6 @@ _PLAIN_ITEMS = frozenset(
 )
 ITEMS = _PLAIN_ITEMS | {"function_call", "function_call_output", "mcp_call", "message"}
 _RESOURCES = frozenset({"agent.session.subagent", "agent.session.trace", "agent.session.artifact"})
-_PARTS = frozenset({"input_text", "input_image", "output_text"})
 
 
 class Item(msgspec.Struct, gc=False):
@@ -809,71 +811,6 @@ _POSTED = "agent.session.input.tool_result"
 _NO_ITEM = Item()
 _SMALL = 2048  # bytes: a record under it has no tool table worth cutting out
 _CUT_KEY, _CUT_LIMIT = 96, 64
-
-
-def microseconds(when: float) -> int | None:
-    """A number of seconds, milliseconds or microseconds since 1970, told apart by size, as microseconds."""
-    if not -1e17 < when < 1e17:  # noqa: PLR2004
-        return None
-    factor = 1 if abs(when) >= 1e14 else 1_000 if abs(when) >= 1e11 else 1_000_000  # noqa: PLR2004
-    return round(when * factor)
-
-
-_CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
-
-
-def _first(raw: Raw | bytes) -> bytes:
-    """The first byte; empty where the member is absent."""
-    return bytes(memoryview(raw)[:1])
-
-
-def arguments(raw: Raw) -> tuple[str | None, str]:
-    """The JSON text of arguments after one layer of text is taken off, and the container they stood in."""
-    text = bytes(raw)
-    if not text:
-        return None, "absent"
-    if text[:1] == b'"':
-        return _string(text), "text"
-    return text.decode(), _CONTAINERS.get(text[0], "number")
-
-
-def output(raw: Raw) -> tuple[str | None, str]:
-    """The text of an output, and the container it stood in; content parts come back as their joined texts."""
-    text = bytes(raw)
-    if not text:
-        return None, "absent"
-    if text[:1] == b'"':
-        return _string(text), "text"
-    if text == b"null":
-        return None, "null"
-    if text[:1] == b"[":
-        parts = msgspec.json.decode(text)
-        if parts and all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
-            return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str)), "parts"
-    return text.decode(), _CONTAINERS.get(text[0], "number")
-
-
-def _text(raw: Raw) -> str | None:
-    """An error as text: a string as it is, anything else as its JSON text, null and absent as None."""
-    text = bytes(raw)
-    if not text or text == b"null":
-        return None
-    return _string(text) if text[:1] == b'"' else text.decode()
-
-
-def _words(raw: Raw) -> str | None:
-    """The texts of a message's content parts."""
-    if _first(raw) != b"[":
-        return _text(raw)
-    found: list[str] = []
-    for part in msgspec.json.decode(raw):
-        if not isinstance(part, dict):
-            continue
-        inner = part.get("content")
-        for each in inner if isinstance(inner, list) else [part]:
-            if isinstance(each, dict) and isinstance(each.get("text"), str):
-                found.append(each["text"])
-    return "\n".join(found)
 
 
 def _decision(raw: Raw) -> str | None:

@@ -1,0 +1,74 @@
+"""Members of a record kept as raw JSON, turned into the texts and containers that the frames hold."""
+
+from __future__ import annotations
+
+import msgspec
+
+Raw = msgspec.Raw
+ABSENT = Raw()
+
+_string = msgspec.json.Decoder(str).decode
+_CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
+_PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
+
+
+def first(raw: Raw | bytes) -> bytes:
+    """The first byte; empty where the member is absent."""
+    return bytes(memoryview(raw)[:1])
+
+
+def arguments(raw: Raw) -> tuple[str | None, str]:
+    """The JSON text of arguments after one layer of text is taken off, and the container they stood in."""
+    text = bytes(raw)
+    if not text:
+        return None, "absent"
+    if text[:1] == b'"':
+        return _string(text), "text"
+    return text.decode(), _CONTAINERS.get(text[0], "number")
+
+
+def output(raw: Raw) -> tuple[str | None, str]:
+    """The text of an output, and the container it stood in; content parts come back as their joined texts."""
+    text = bytes(raw)
+    if not text:
+        return None, "absent"
+    if text[:1] == b'"':
+        return _string(text), "text"
+    if text == b"null":
+        return None, "null"
+    if text[:1] == b"[":
+        parts = msgspec.json.decode(text)
+        if parts and all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
+            return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str)), "parts"
+    return text.decode(), _CONTAINERS.get(text[0], "number")
+
+
+def text_of(raw: Raw) -> str | None:
+    """A member as text: a string as it is, anything else as its JSON text, null and absent as None."""
+    text = bytes(raw)
+    if not text or text == b"null":
+        return None
+    return _string(text) if text[:1] == b'"' else text.decode()
+
+
+def words(raw: Raw) -> str | None:
+    """The texts of a message's content parts."""
+    if first(raw) != b"[":
+        return text_of(raw)
+    found: list[str] = []
+    for part in msgspec.json.decode(raw):
+        if not isinstance(part, dict):
+            continue
+        inner = part.get("content")
+        for each in inner if isinstance(inner, list) else [part]:
+            text = each.get("text") if isinstance(each, dict) else None
+            found += [text] if isinstance(text, str) else []
+    return "\n".join(found)
+
+
+def microseconds(when: float) -> int | None:
+    """A number of seconds, milliseconds or microseconds since 1970, told apart by size, as microseconds."""
+    if not -1e17 < when < 1e17:
+        return None
+    factor = 1 if abs(when) >= 1e14 else 1_000 if abs(when) >= 1e11 else 1_000_000
+    return round(when * factor)
