@@ -31,5 +31,7 @@ def _request_shapes(hits: pl.DataFrame) -> pl.DataFrame:
     shapes = hits["rule"] == "LOG010"
     if not shapes.any():
         return hits
-    explained = hits.filter(~shapes).select("event").drop_nulls().unique()
+    # What is wrong with a tool in a request says nothing about the request's own shape.
+    explaining = pl.col("rule").str.contains("^(?:ARG|CALL|OUT)")
+    explained = hits.filter(~shapes).filter(explaining).select("event").drop_nulls().unique()
     return pl.concat([hits.filter(~shapes), hits.filter(shapes).join(explained, on="event", how="anti")])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from analyzer import secrets
 from analyzer.rules.payloads import NO_JSON, decode
+from analyzer.visible import visible_value
 
 
 def canonical(text: str | None) -> str:
@@ -15,17 +17,17 @@ def canonical(text: str | None) -> str:
     return msgspec.json.encode({} if value is None else value, order="deterministic").decode("utf-8", "replace")
 
 
-def difference(left: str | None, right: str | None, limit: int = 40) -> list[tuple[str, str, str]]:
-    """Top-level members on which two arguments texts differ: name, left value, right value, both short or `absent`."""
+def difference(left: str | None, right: str | None) -> list[tuple[str, str, str]]:
+    """Top-level members on which two arguments texts differ: name, left value, right value, as a human may see them."""
     first, second = decode(left or "{}"), decode(right or "{}")
     if not isinstance(first, dict) or not isinstance(second, dict):
-        return [("the arguments", _short(first, limit), _short(second, limit))]
+        return [("the arguments", _shown("", first), _shown("", second))]
     names = sorted(name for name in {*first, *second} if first.get(name, NO_JSON) != second.get(name, NO_JSON))
-    return [(name, _short(first.get(name, NO_JSON), limit), _short(second.get(name, NO_JSON), limit)) for name in names]
+    return [(name, _shown(name, first.get(name, NO_JSON)), _shown(name, second.get(name, NO_JSON))) for name in names]
 
 
-def _short(value: object, limit: int) -> str:
+def _shown(name: str, value: object) -> str:
     if value is NO_JSON:
         return "absent"
-    text = msgspec.json.encode(value).decode("utf-8", "replace")
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    # Masked before it is cut: half a credential is not recognised as one.
+    return secrets.label("secret", str(value)) if secrets.secret_name(name) else visible_value(value, limit=40)

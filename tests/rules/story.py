@@ -210,11 +210,11 @@ class _Teller:
             return self.letter_by_letter(text.removeprefix("raw "))
         return text or None
 
-    def called(self, word: str) -> tuple[str, str]:
+    def called(self, word: str, *, anew: bool = False) -> tuple[str, str]:
         """The call id and the turn it is sent to."""
         call, _, turn = word.partition("@")
         if not turn:
-            turn = self.now.items[call][1] if call in self.now.items else self.turn
+            turn = self.now.items[call][1] if call in self.now.items and not anew else self.turn
         return call, turn
 
     # --- before and beside the events
@@ -327,7 +327,7 @@ class _Teller:
 
     def do_item(self, rest: str) -> None:
         word, name, arguments = _words(rest, 2)
-        call, turn = self.called(word)
+        call, turn = self.called(word, anew=True)
         index = self.index(turn)
         item = {"type": "function_call", "id": f"fc_{call}", "call_id": call, "name": name}
         item["arguments"] = self.arguments(arguments)

@@ -28,7 +28,7 @@ def block(rule: Rule, name: str) -> list[str]:
     return [line.strip() for line in found[1].splitlines() if line.strip()]
 
 
-def slugs_found(story: Story, folder: Path) -> set[str]:
+def slugs_found(story: Story, folder: Path, *select: str) -> set[str]:
     """What an audit of the story finds."""
     if find_spec("analyzer.audit") is None:
         pytest.skip("there is no audit yet")
@@ -39,7 +39,7 @@ def slugs_found(story: Story, folder: Path) -> set[str]:
     contracts = folder / "contracts.json"
     contracts.write_text(json.dumps(story.contracts), encoding="utf-8")
     settings = Settings(writes=story.hints.get("writes", frozenset()), reads=story.hints.get("reads", frozenset()))
-    found = audit([str(log)], contracts=[str(contracts)] if story.contracts else [], settings=settings)
+    found = audit([str(log)], contracts=[str(contracts)] if story.contracts else [], settings=settings, select=select)
     assert found.crashed == []
     return set(found.findings["slug"].to_list())
 
@@ -79,4 +79,4 @@ def test_bad_is_found(rule: Rule, tmp_path: Path) -> None:
 
 @runnable
 def test_good_is_not_found(rule: Rule, tmp_path: Path) -> None:
-    assert rule.slug not in slugs_found(tell(block(rule, "Good")), tmp_path)
+    assert rule.slug not in slugs_found(tell(block(rule, "Good")), tmp_path, rule.slug)

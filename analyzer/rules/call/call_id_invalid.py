@@ -26,6 +26,7 @@ import polars as pl
 
 from analyzer.rules.hits import hits
 from analyzer.trace import Trace
+from analyzer.visible import visible
 
 # Longest id and allowed characters, where the wire states them.
 _LIMITS: dict[str, tuple[int | None, str | None]] = {
@@ -104,4 +105,4 @@ def _wrong(call_id: str | None, wire: str) -> str:
     longest, _ = _LIMITS[wire]
     if longest is not None and len(call_id) > longest:
         return f"has a call id of {len(call_id)} characters; the limit is {longest}"
-    return f"has the call id {call_id[:60]!r}, which holds characters that the wire refuses"
+    return f"has the call id {visible(call_id, limit=60)}, which holds characters that the wire refuses"

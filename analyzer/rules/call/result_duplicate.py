@@ -28,8 +28,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer import secrets
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
+
+_COMPARED = 100_000  # characters of two results in which their first difference is looked for
 
 
 def check(trace: Trace) -> pl.LazyFrame:
@@ -69,8 +72,11 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 
 def _both(row: dict[str, str | None]) -> str:
-    first, second = row["first_text"], row["text"]
-    if first is None or second is None or first == second:
+    if row["first_text"] is None or row["text"] is None:
+        return ""
+    # Masked before they are cut: half a credential is not recognised as one.
+    first, second = (secrets.mask(text[:_COMPARED]) for text in (row["first_text"], row["text"]))
+    if first == second:
         return ""
     at = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
     start = max(0, at - 12)

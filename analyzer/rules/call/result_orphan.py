@@ -29,6 +29,7 @@ import polars as pl
 from analyzer.contracts.nearest import did_you_mean
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
+from analyzer.visible import visible
 
 _CUT = 6  # characters that must be left of an id for it to be recognised
 
@@ -53,19 +54,19 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 
 def _hit(row: dict[str, Any], calls: pl.DataFrame) -> dict[str, Any]:
-    wrong = row["pair_id"]
-    match, why = _nearest(wrong, calls)
+    wrong = visible(row["pair_id"], limit=80)
+    match, why = _nearest(row["pair_id"], calls)
     hit: dict[str, Any] = {
         "result": row["result"],
-        "call_id": wrong,
+        "call_id": row["pair_id"],
         "keyword": "call_id",
-        "message": f"A result names the call {wrong[:80]}, and no call of this session has that id.",
+        "message": f"A result names the call {wrong}, and no call of this session has that id.",
         "hint": "Post results with the call id of the required action, letter by letter.",
     }
     if match is None:
         return hit
     return hit | {
-        "message": f"A result names the call {wrong[:80]}, which is no call id: {why} {match['call_id']}.",
+        "message": f"A result names the call {wrong}, which is no call id: {why} {match['call_id']}.",
         "hint": f"Post it for {match['call_id']}.",
         "related": [place(match["event"], match["pointer"], "nearest call", match["call_id"])],
     }

@@ -83,19 +83,21 @@ def _unfinished(trace: Trace) -> pl.LazyFrame:
             "event",
             kind=pl.lit("unfinished"),
             message=pl.format(
-                "{} of this session's calls were begun and never shown as finished though the turn completed, "
-                "the first being {}.",
-                "count",
-                pl.coalesce("call_id", "item_id", pl.lit("one without an id")),
+                "Begun, and never shown as finished though the turn completed: {}{}.",
+                pl.coalesce("call_id", "item_id", pl.lit("a call without an id")),
+                pl.when(pl.col("count") > 1).then(pl.format(" and {} more", pl.col("count") - 1)).otherwise(pl.lit("")),
             ),
         )
     )
 
 
 def _begun_late(trace: Trace) -> pl.LazyFrame:
+    # Where the order of several files is a guess, the beginning may stand in any of them.
+    begun = trace.events.lazy().filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
     return (
         trace.sessions.lazy()
         .filter(~pl.col("from_start"), pl.col("session").is_not_null())
+        .join(begun, on="session", how="anti")
         .sort("first_event")
         .select(
             "session",

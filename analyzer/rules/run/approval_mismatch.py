@@ -39,7 +39,7 @@ from analyzer.trace import Trace
 _HINT = "Bind the approval to the arguments it was asked for, use it once, and check both before the tool runs."
 
 
-@dataclass
+@dataclass(eq=False)
 class _Request:
     seq: int
     event: int
@@ -116,26 +116,27 @@ def _judge(
 
 def _fault(row: dict[str, Any], before: list[_Request], *, always: bool) -> tuple[str, str, _Request | None] | None:
     name, mine = row["name"] or "A tool", canonical(row["text"])
+    granted = [each for each in before if each.decision == "approve" and (each.decided or 0) < row["done"]]
     same = [each for each in before if each.text is None or canonical(each.text) == mine]
-    for each in same:
-        if each.decision == "approve" and not each.used and (each.decided is None or each.decided < row["done"]):
-            each.used = True
-            return None
-    other = next((each for each in before if each.decision == "approve" and not each.used and each not in same), None)
-    stopped = next((each for each in same if not each.used and each.decision != "approve"), None)
-    if stopped is None and other is not None:
-        other.used = True
-        differing = difference(other.text, row["text"])
-        members = "; ".join(
-            f"{member} was {approved} when approved and {ran} when run" for member, approved, ran in differing[:3]
-        )
-        return "arguments", f"{name} was approved with other arguments than it ran with: {members}.", other
+    fresh = next((each for each in same if each in granted and not each.used), None)
+    if fresh is not None:
+        fresh.used = True
+        return None
+    stopped = next((each for each in same if each not in granted and not each.used), None)
     if stopped is not None:
         stopped.used = True
-        if stopped.decision is None:
+        if stopped.decision in {None, "approve"}:
             return "open", f"{name} ran while the request to approve it was still open.", stopped
         return "denied", f"{name} ran although the request to approve it was answered with {stopped.decision}.", stopped
-    spent = next((each for each in reversed(same) if each.decision == "approve"), None)
+    other = next((each for each in granted if not each.used), None)
+    if other is not None:
+        other.used = True
+        members = "; ".join(
+            f"{member} was {approved} when approved and {ran} when run"
+            for member, approved, ran in difference(other.text, row["text"])[:3]
+        )
+        return "arguments", f"{name} was approved with other arguments than it ran with: {members}.", other
+    spent = next((each for each in reversed(same) if each in granted), None)
     if spent is not None:
         return "used twice", f"{name} ran again on an approval that an earlier call had used.", spent
     if always and not before:

@@ -1,4 +1,4 @@
-"""Traces made by hand, for what no log of the Agents API can show: rows as dictionaries, what they leave out is null."""
+"""Traces made by hand, for what no Agents API log can show: rows as dictionaries, what they leave out is null."""
 
 from __future__ import annotations
 
