@@ -86,3 +86,14 @@ _CUT = re.compile(
 def opens_json(text: str) -> bool:
     """Whether a text begins as a JSON container does: one that cannot be decoded was probably cut."""
     return _CUT.match(text) is not None
+
+
+def cut_short(text: str) -> bool:
+    """Whether a text is the beginning of JSON, and nothing but its end is missing."""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
+    except (RecursionError, UnicodeEncodeError):
+        return False
+    return False

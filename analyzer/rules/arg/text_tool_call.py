@@ -1,0 +1,71 @@
+"""The model wrote a call as text instead of making it.
+
+What it says: a message holds what reads as a call (JSON with a name and arguments, or a tag of some chat template) of a
+tool that was advertised, and hardly anything else.
+Why it matters: nothing runs, the user is shown the raw call, and the turn counts as finished.
+Bad:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    turn
+    say {"name": "get_order", "arguments": {"id": "ord_204418"}}
+Good:
+    tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
+    turn
+    say An example of a call is {"name": "get_order", "arguments": {"id": "x"}}; the answer has the total in it.
+Blind spots: calls in prose ("I will now look the order up").
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.trace import Trace
+
+_GATE = r'"(?:arguments|parameters|tool_uses)"|<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]'
+_NAME = re.compile(r"""(?:"name"\s*:\s*"|<function=|name=["']|to=functions\.)([\w.:/-]{1,128})""")
+_TAGGED = re.compile(r"<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]")
+_FENCE = re.compile(r"^```\w*\n|\n```$")
+_LONGEST = 20_000
+_BESIDE = 80  # letters of other text that a call may have beside it
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Messages of the assistant that are a call in all but form."""
+    said = (
+        trace.messages.lazy()
+        .filter(pl.col("role") == "assistant", pl.col("text").str.contains(_GATE))
+        .sort("event", "pointer")
+        .unique(["session", "item_id", "text"], keep="last", maintain_order=True)
+        .select("session", "event", "turn", "pointer", "text")
+        .collect()
+    )
+    if said.is_empty():
+        return hits(())
+    offers = trace.offers.filter(pl.col("state") == "offered")
+    offered = set(offers.select("session", pl.col("tool").str.replace("^.*:", "")).unique().iter_rows())
+    found = []
+    for session, event, turn, pointer, text in said.iter_rows():
+        name = next((name for name in _NAME.findall(text[:_LONGEST]) if (session, name) in offered), None)
+        if name is not None and (_TAGGED.search(text) or _alone(text)):
+            found.append(
+                {
+                    "session": session,
+                    "event": event,
+                    "pointer": pointer,
+                    "turn": turn,
+                    "message": f"The message is a call of {name}, written as text.",
+                    "hint": "Check that the model is given the tools in the form that it was trained on.",
+                    "keyword": "text",
+                    "instance_pointer": f"/{name}",
+                }
+            )
+    return hits(found)
+
+
+def _alone(text: str) -> bool:
+    """Whether the JSON of the call is all there is, but for a few words."""
+    plain = _FENCE.sub("", text.strip())
+    start, end = plain.find("{"), plain.rfind("}")
+    return 0 <= start < end and start + len(plain) - end - 1 <= min(_BESIDE, (end - start) // 2)

@@ -1,0 +1,64 @@
+"""Values came back as their spelling: a program's literals, or strings where the contract wants something else.
+
+What it says: the output is a Python literal, holds `[object Object]`, or a member is the string of a number, a boolean,
+null or a list where the output schema says otherwise. Without any contract a literal is a hint.
+Why it matters: `"False"` is true, `"None"` is a name, and `[object Object]` is all that is left of the data.
+Bad:
+    tool get_order {"type":"object","properties":{}}
+    output get_order {"type":"object","properties":{"total":{"type":"integer"},"paid":{"type":["boolean","null"]}}}
+    call c1 get_order
+    result c1 ok {"total":"12","paid":"None"}
+Good:
+    tool get_order {"type":"object","properties":{}}
+    output get_order {"type":"object","properties":{"total":{"type":"integer"},"note":{"type":"string"}}}
+    call c1 get_order
+    result c1 ok {"total":12,"note":"12"}
+Blind spots: dates and numbers as strings are lawful where the contract says string or nothing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.rules.stringified import stringified
+from analyzer.trace import Trace
+
+_LITERAL = r"^\s*(?:[{\[(]\s*'[^'\n]*'\s*[:,\])}]|\[\{'[^'\n]*'\s*:|[A-Z][A-Za-z0-9_]*\([a-z_]+=)"
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Outputs that are literals, and invalid ones that strings explain."""
+    told = trace.verdicts.lazy().filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid")
+    lost = pl.col("text").str.contains("[object Object]", literal=True)
+    literal = (
+        trace.results.lazy()
+        .filter(
+            pl.col("container").is_in(["text", "parts"]),
+            pl.col("text").str.contains(_LITERAL) | lost,
+            ~pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.shell)).fill_null(value=False),
+        )
+        .join(told.select("result", "verdict").unique("result"), on="result", how="left", maintain_order="left")
+        .select(
+            "result",
+            "verdict",
+            message=pl.when(lost)
+            .then(pl.lit("The output holds [object Object] in the place of data."))
+            .otherwise(pl.lit("The output is a program's literal (quotes, parentheses, None), not JSON.")),
+            hint=pl.lit("Serialise as JSON where the value is made."),
+            keyword=pl.when(lost).then(pl.lit("object")).otherwise(pl.lit("literal")),
+            confidence=pl.when(pl.col("verdict").is_null() & ~lost).then(pl.lit("hint")),
+        )
+    )
+    members = hits(
+        {
+            "result": found.row,
+            "verdict": found.verdict,
+            "message": f"{found.words}.",
+            "hint": "Return the value itself, not its spelling.",
+            "keyword": "type",
+            "instance_pointer": found.pointer,
+        }
+        for found in stringified(trace, "output", nothing=True)
+    )
+    return pl.concat([members, literal], how="diagonal")

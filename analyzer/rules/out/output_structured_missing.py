@@ -1,0 +1,57 @@
+r"""The text of a result and its structured output do not say the same.
+
+Wire: mcp-jsonrpc
+What it says: the text is JSON and differs from structuredContent; or the tool declares an output schema and returns
+text alone, under a protocol that lets it.
+Why it matters: the model reads one of the two and programs the other.
+Bad:
+    {"content":[{"type":"text","text":"{\"total\":12}"}],"structuredContent":{"total":21}}
+Good:
+    {"content":[{"type":"text","text":"Twelve in all."}],"structuredContent":{"total":12}}
+Blind spots: whether prose says what the structured output says is not judged.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.rules.payloads import decode
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results with two outputs that differ, or without the structured one that is declared."""
+    both = trace.results.filter(
+        pl.col("structured").is_not_null(),
+        pl.col("text").str.contains(r"^\s*[{\[]"),
+        pl.col("structured") != pl.col("text"),
+    ).select("result", "text", "structured")
+    apart = hits(
+        {
+            "result": result,
+            "message": "The text is JSON and says something else than the structured output.",
+            "hint": "Make the text from the structured output, by the same code.",
+            "keyword": "differs",
+        }
+        for result, text, structured in both.iter_rows()
+        if isinstance(value := decode(text), dict | list) and value != decode(structured)
+    )
+    declared = trace.verdicts.lazy().filter(
+        pl.col("role") == "output", pl.col("channel") != "contract", pl.col("verdict_is") == "valid"
+    )
+    absent = (
+        trace.results.lazy()
+        .filter(
+            pl.col("wire") == "mcp-jsonrpc", pl.col("structured").is_null(), pl.col("success").fill_null(value=True)
+        )
+        .join(declared.select("result", "verdict").unique("result"), on="result", maintain_order="left")
+        .select(
+            "result",
+            "verdict",
+            message=pl.lit("The tool declares an output schema and returns text alone."),
+            hint=pl.lit("Return structuredContent beside the text."),
+            keyword=pl.lit("absent"),
+        )
+    )
+    return pl.concat([apart, absent], how="diagonal")

@@ -1,0 +1,65 @@
+"""The output was cut.
+
+What it says: the text opens a JSON object or list and ends before it is closed, or a note of a host or recorder says
+that something was left out (info).
+Why it matters: what is missing cannot be judged, and a model that is shown half a list takes it for the whole.
+Bad:
+    tool get_order {"type":"object","properties":{}}
+    call c1 get_order
+    result c1 ok {"orders":[{"id":"ord_1"},{"id":"or
+Good:
+    tool get_order {"type":"object","properties":{}}
+    call c1 get_order
+    result c1 ok {"orders":[]}
+    call c2 get_order
+    result c2 ok [2026-11-17 09:00] 12 orders read
+Blind spots: a text that was cut in the middle and closed again, without a note.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.hits import hits
+from analyzer.rules.payloads import cut_short, opens_json
+from analyzer.trace import Trace
+
+_NOTES = (
+    *("[truncated]", "... truncated", "(truncated)", "<truncated", "[output truncated", "truncated for persistence"),
+    *("Output truncated", "output was truncated", "characters truncated", "tokens truncated", "bytes truncated"),
+)
+_NOTE = "|".join(
+    each.replace("[", r"\[").replace("]", r"\]").replace("(", r"\(").replace(")", r"\)").replace(".", r"\.")
+    for each in _NOTES
+)
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Results that end open, or that say themselves that they were cut."""
+    text = pl.col("text")
+    results = trace.results.lazy().filter(
+        pl.col("container").is_in(["text", "parts"]), pl.col("rank").fill_null(0) == 0
+    )
+    # What ends as a container does is whole, or broken elsewhere; only the rest is decoded.
+    ends = results.filter(text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"), ~text.str.contains(r"[}\]]\s*$")).select(
+        "result", "text"
+    )
+    noted = results.filter(text.str.contains(_NOTE)).select(
+        "result",
+        message=pl.lit("The output says itself that something was left out."),
+        hint=pl.lit("Return fewer members or pages instead, so that what comes is whole."),
+        severity=pl.lit("info"),
+        keyword=pl.lit("note"),
+    )
+    cut = [
+        {
+            "result": result,
+            "message": f"The output ends after {len(output):,} characters with JSON still open.",
+            "hint": "Find who cuts it (a limit of the host, of the recorder, of a column) and return less instead.",
+            "keyword": "open",
+        }
+        for result, output in ends.collect().iter_rows()
+        if opens_json(output) and cut_short(output)
+    ]
+    seen = [hit["result"] for hit in cut]
+    return pl.concat([hits(cut), noted.filter(~pl.col("result").is_in(seen))], how="diagonal")

@@ -1,0 +1,51 @@
+r"""A program that the model wrote was handed a failure in prose.
+
+Wire: openai-responses
+What it says: a call made by a program (programmatic tool calling) failed, and its output is words.
+Why it matters: a program cannot read words. It takes the sentence for data, or stops where it could have gone on.
+Bad:
+    {"type":"function_call_output","call_id":"c1","output":"Sorry, there is no such order."}
+Good:
+    {"type":"function_call_output","call_id":"c1","output":"{\"error\":\"not_found\"}"}
+Blind spots: calls count as a program's by their place between its start and its end in one turn.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.trace import Trace
+
+_FAILED = r"(?i)^\s*(?:error|sorry|failed|failure|exception|unable|could not|cannot|invalid|traceback|an error)\b"
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Failures in words, of calls inside a program."""
+    ended = trace.results.lazy().select("call", until="seq")
+    programs = (
+        trace.calls.lazy()
+        .filter(pl.col("kind") == "program")
+        .join(ended, on="call", how="left", maintain_order="left")
+        .select("session", since="seq", until="until")
+    )
+    inside = (
+        trace.calls.lazy()
+        .filter(pl.col("kind").is_in(["function", "mcp"]))
+        .join(programs, on="session")
+        .filter(pl.col("seq") > pl.col("since"), pl.col("until").is_null() | (pl.col("seq") < pl.col("until")))
+        .select("call")
+        .unique()
+    )
+    words = pl.coalesce("error", "text")
+    failed = ~pl.col("success").fill_null(value=True) | pl.col("error").is_not_null() | words.str.contains(_FAILED)
+    return (
+        trace.results.lazy()
+        .filter(failed, ~words.str.contains(r"^\s*[{\[]"))
+        .join(inside, on="call", how="semi", maintain_order="left")
+        .select(
+            "result",
+            message=pl.lit("A program made this call, and the failure comes back to it as prose."),
+            hint=pl.lit("Return failures as an object with a code that a program can branch on."),
+            keyword=pl.lit("prose"),
+        )
+    )
