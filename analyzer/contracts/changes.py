@@ -15,7 +15,7 @@ from typing import Any
 
 from analyzer.contracts.normalise import Normal
 from analyzer.contracts.subset import Prover
-from analyzer.contracts.tidy import spell
+from analyzer.contracts.tidy import spell, text
 from analyzer.pointer import pointer
 
 __all__ = ["Change", "changes"]
@@ -27,6 +27,7 @@ _COUNTS = {"string": "Length", "array": "Items", "object": "Properties"}
 _ANNOTATIONS = ("default", "description", "examples", "title")
 #: Keywords that only add a condition, with those that belong to them.
 _CONDITIONS = (
+    ("$ref",),
     ("if", "then", "else"),
     ("contains", "minContains", "maxContains"),
     ("dependentRequired",),
@@ -92,22 +93,18 @@ class _Walk:
         return "wider" if wider else "narrower" if narrower else "unknown"
 
     def differences(self, a: Any, b: Any, path: tuple[str, ...]) -> Iterator[Change]:
-        if isinstance(a, dict) and set(a) == {"$ref"} and isinstance(b, dict) and set(b) == {"$ref"}:
+        if _is_reference(a) and _is_reference(b):
             pair = (a["$ref"], b["$ref"])
-            if pair in self.seen:
-                return
-            self.seen.add(pair)
-            a, b = (
-                defs.get(ref.removeprefix("#/$defs/"), {})
-                for defs, ref in zip((self.defs_a, self.defs_b), pair, strict=True)
-            )
-            yield from self.differences(a, b, path)
+            if pair not in self.seen:
+                self.seen.add(pair)
+                names = [ref.removeprefix("#/$defs/") for ref in pair]
+                yield from self.differences(self.defs_a.get(names[0], {}), self.defs_b.get(names[1], {}), path)
             return
-        if spell(a) == spell(b) and "$ref" not in spell(a):
+        if text(a) == text(b) and "$ref" not in text(a):
             return
         if a is False or b is False:
-            if a is not b:
-                yield _change(path, "value_opened" if a is False else "value_closed", a, b, _opens(a))
+            kind = "value_opened" if a is False else "value_closed"
+            yield from [] if a is b else [_change(path, kind, a, b, _opens(a))]
             return
         for name in ("anyOf", "oneOf", "allOf"):
             yield from self.branches(name, a, b, path)
@@ -125,8 +122,6 @@ class _Walk:
             yield from self.items(a, b, path)
         for group in _CONDITIONS:
             yield from self.condition(group, a, b, path)
-        if "$ref" in a or "$ref" in b:
-            yield from self.condition(("$ref",), a, b, path)
 
     def branches(self, name: str, a: dict[str, Any], b: dict[str, Any], path: tuple[str, ...]) -> Iterator[Change]:
         """Match alternatives (or parts) by their text, then by their type in order; what is left came or went."""
@@ -142,7 +137,7 @@ class _Walk:
             old, new = (many[name], [lone]) if name in a else ([lone], many[name])
         else:
             old, new = a.get(name, []), b.get(name, [])
-        texts_old, texts_new = [spell(branch) for branch in old], [spell(branch) for branch in new]
+        texts_old, texts_new = [text(branch) for branch in old], [text(branch) for branch in new]
         left = [(i, branch) for i, branch in enumerate(old) if texts_old[i] not in texts_new]
         right = [(i, branch) for i, branch in enumerate(new) if texts_new[i] not in texts_old]
         for i, branch in list(left):
@@ -201,9 +196,13 @@ class _Walk:
         yield from self.rest("items", "items", a, b, path)
         if a.get("uniqueItems", False) != b.get("uniqueItems", False):
             kind, direction = ("added", "narrower") if b.get("uniqueItems") else ("removed", "wider")
-            yield _change((*path, "uniqueItems"), f"unique_items_{kind}", a.get("uniqueItems"), b.get("uniqueItems"), direction)
+            yield _change(
+                (*path, "uniqueItems"), f"unique_items_{kind}", a.get("uniqueItems"), b.get("uniqueItems"), direction
+            )
 
-    def rest(self, name: str, kind: str, a: dict[str, Any], b: dict[str, Any], path: tuple[str, ...]) -> Iterator[Change]:
+    def rest(
+        self, name: str, kind: str, a: dict[str, Any], b: dict[str, Any], path: tuple[str, ...]
+    ) -> Iterator[Change]:
         """Compare what holds for all members or items that have no schema of their own; without one, anything."""
         old, new = a.get(name, {}), b.get(name, {})
         if (old is False) != (new is False):
@@ -228,6 +227,10 @@ class _Walk:
 
 def _change(path: tuple[str, ...], kind: str, old: Any, new: Any, direction: str) -> Change:
     return Change(kind, pointer(path), old, new, direction)
+
+
+def _is_reference(schema: Any) -> bool:
+    return isinstance(schema, dict) and set(schema) == {"$ref"}
 
 
 def _opens(old: Any) -> str:
@@ -267,19 +270,17 @@ def _enums(a: dict[str, Any], b: dict[str, Any], path: tuple[str, ...]) -> Itera
     here = (*path, "enum")
     if "enum" in a and "enum" in b:
         old, new = {spell(v): v for v in a["enum"]}, {spell(v): v for v in b["enum"]}
-        for text in sorted(old.keys() - new.keys()):
-            yield _change(here, "enum_value_removed", old[text], None, "narrower")
-        for text in sorted(new.keys() - old.keys()):
-            yield _change(here, "enum_value_added", None, new[text], "wider")
+        for one in sorted(old.keys() - new.keys()):
+            yield _change(here, "enum_value_removed", old[one], None, "narrower")
+        for one in sorted(new.keys() - old.keys()):
+            yield _change(here, "enum_value_added", None, new[one], "wider")
     elif "enum" in a:
         yield _change(here, "enum_removed", a["enum"], None, "wider")
     elif "enum" in b:
         yield _change(here, "enum_added", None, b["enum"], "narrower")
 
 
-def _bounds(
-    a: dict[str, Any], b: dict[str, Any], path: tuple[str, ...], both: frozenset[str]
-) -> Iterator[Change]:
+def _bounds(a: dict[str, Any], b: dict[str, Any], path: tuple[str, ...], both: frozenset[str]) -> Iterator[Change]:
     pairs = [(f"min{what}", f"max{what}", "", "") for kind, what in _COUNTS.items() if kind in both]
     if "integer" in both:
         pairs.append(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"))

@@ -13,10 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 from analyzer.contracts.bounded import Undecided
 from analyzer.contracts.changes import Change, changes
-from analyzer.contracts.normalise import depth, normal
+from analyzer.contracts.normalise import MAX_VALUES, extent, normal
+from analyzer.contracts.side import Side
 from analyzer.contracts.subset import Prover
-from analyzer.contracts.tidy import spell
-from analyzer.contracts.witness import Side, probes
+from analyzer.contracts.tidy import spell, text
+from analyzer.contracts.witness import probes
 from analyzer.pointer import pointer
 
 __all__ = [
@@ -35,8 +36,12 @@ __all__ = [
 #: Values tried in search of a witness, and in doubt of a proof.
 MAX_PROBES = 2_000
 MAX_DOUBTS = 100
+#: Tries times characters of both schemas: large ones are tried less often.
+MAX_WORK = 6_000_000
 #: Levels of nesting up to which two values that are no schemas are still told apart.
 MAX_DEPTH = 300
+#: Levels up to which a difference is shown in detail; its cost is the square of them.
+MAX_SHOWN_DEPTH = 60
 
 _WORDING = ("description", "title", "examples", "annotation")
 
@@ -67,7 +72,7 @@ class Comparison:
 
 
 class Breakage(NamedTuple):
-    """Whether a change breaks the other side of a contract: `none`, `breaking` or `unknown`, and why in one sentence."""
+    """Whether a change breaks the other side of a contract, and why in one sentence."""
 
     verdict: Literal["none", "breaking", "unknown"]
     reason: str
@@ -85,7 +90,7 @@ class Difference(NamedTuple):
 class Disagreement(NamedTuple):
     """A payload on which two schemas disagree: its position among those given, and which of the two accepts it."""
 
-    index: int
+    position: int
     payload: Any
     accepted_by: Literal["a", "b"]
 
@@ -134,10 +139,11 @@ def _relation(
 def _search(
     left: Side, right: Side, payloads: Iterable[Any], *, forth: bool, back: bool
 ) -> tuple[Witness | None, Witness | None]:
-    """Look for a value of either side; what is proved not to exist is still looked for a little, in doubt of the proof."""
+    """Look for a value of either side; what is proved not to exist is still looked for a little, for proofs may err."""
     only_a: Witness | None = None
     only_b: Witness | None = None
-    for tried, value in enumerate(_candidates(left, right, payloads)):
+    enough = max(MAX_DOUBTS, min(MAX_PROBES, MAX_WORK // (1 + len(text([left.document, right.document])))))
+    for tried, value in enumerate(_candidates(left, right, payloads, enough)):
         if (only_a or (forth and tried >= MAX_DOUBTS)) and (only_b or (back and tried >= MAX_DOUBTS)):
             break
         in_a = left.judges(value)
@@ -149,20 +155,25 @@ def _search(
     return only_a, only_b
 
 
-def _candidates(left: Side, right: Side, payloads: Iterable[Any]) -> Iterator[Any]:
+def _candidates(left: Side, right: Side, payloads: Iterable[Any], enough: int) -> Iterator[Any]:
     yield from payloads
     seen: set[str] = set()
     for value in probes(left, right):
-        text = spell(value)
-        if text not in seen and len(seen) < MAX_PROBES:
-            seen.add(text)
+        spelled = text(value)
+        if spelled not in seen:
+            seen.add(spelled)
             yield value
+        if len(seen) >= enough:
+            break
 
 
 def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    return max(depth(a), depth(b)) <= MAX_DEPTH and spell(a) == spell(b)
+    return a is b or (_small([a, b], MAX_DEPTH) and spell(a) == spell(b))
+
+
+def _small(value: Any, levels: int) -> bool:
+    found, values = extent(value)
+    return found <= levels and values <= MAX_VALUES
 
 
 def breaking(comparison: Comparison, *, role: Literal["arguments", "output", "final"]) -> Breakage:
@@ -182,8 +193,8 @@ def breaking(comparison: Comparison, *, role: Literal["arguments", "output", "fi
 
 
 def structural_difference(a: Any, b: Any) -> list[Difference]:
-    """List how two JSON values differ in structure, sorted by place; beyond 300 levels only that they do."""
-    if max(depth(a), depth(b)) > MAX_DEPTH:
+    """List how two JSON values differ in structure, sorted by place; where they are too large, only that they do."""
+    if not _small([a, b], MAX_SHOWN_DEPTH):
         return [Difference("", "values_changed", a, b)]
     from deepdiff import DeepDiff  # costs more than all of this module; only a shown difference needs it
 
@@ -210,8 +221,8 @@ def witnesses(a: Any, b: Any, payloads: Iterable[Any], *, assert_formats: bool =
     except Undecided:
         return []
     found = []
-    for index, payload in enumerate(payloads):
+    for position, payload in enumerate(payloads):
         in_a, in_b = left.judges(payload), right.judges(payload)
         if in_a is not None and in_b is not None and in_a != in_b:
-            found.append(Disagreement(index, payload, "a" if in_a else "b"))
+            found.append(Disagreement(position, payload, "a" if in_a else "b"))
     return found

@@ -16,12 +16,14 @@ from analyzer.contracts.places import resolve
 from analyzer.contracts.tidy import plain, tidy
 from analyzer.pointer import pointer
 
-__all__ = ["Normal", "depth", "normal", "normalise", "unwrap"]
+__all__ = ["MAX_VALUES", "Normal", "extent", "normal", "normalise", "unwrap"]
 
 #: Levels of nesting, references included: far beyond any tool, below what the engine refuses.
 MAX_DEPTH = 100
 #: Schema objects once inlined: a fan-out of references would otherwise double with every level.
-MAX_NODES = 20_000
+MAX_NODES = 5_000
+#: JSON values of all kinds in one document.
+MAX_VALUES = 50_000
 
 _ENVELOPES = ("parameters", "inputSchema", "input_schema", "function", "json_schema", "schema")
 _JSON_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
@@ -88,13 +90,13 @@ def unwrap(schema: Any) -> Any:
     return schema
 
 
-def depth(value: Any) -> int:
-    """Count the levels of a JSON value without recursion, so that a hostile one costs time and never the stack."""
-    level, now = 0, [value]
-    while now and level <= 10 * MAX_DEPTH:
-        level += 1
+def extent(value: Any) -> tuple[int, int]:
+    """Count the levels and the values of a JSON value, up to about 1,000 and 50,000; never by recursion."""
+    levels, values, now = 0, 0, [value]
+    while now and levels <= 10 * MAX_DEPTH and values <= MAX_VALUES:
+        levels, values = levels + 1, values + len(now)
         now = [child for item in now for child in _children(item)]
-    return level
+    return levels, values
 
 
 def _children(value: Any) -> list[Any]:
@@ -103,24 +105,36 @@ def _children(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _names_unevaluated(value: Any) -> bool:
+    now = [value]
+    while now:
+        if any(name in item for item in now if isinstance(item, dict) for name in _UNEVALUATED):
+            return True
+        now = [child for item in now for child in _children(item)]
+    return False
+
+
 class _Walk:
     """One pass over one document, in sorted order, so that recursive definitions are numbered alike everywhere."""
 
     def __init__(self, root: Any, *, strict: bool) -> None:
-        if depth(root) > MAX_DEPTH:
-            raise _Unfit("schema_too_deep")
+        levels, values = extent(root)
+        if levels > MAX_DEPTH or values > MAX_VALUES:
+            raise _Unfit("schema_too_deep" if levels > MAX_DEPTH else "schema_too_large")
         self.root = root
         self.strict = strict
         self.siblings_of_ref_count = _dialect(root) == 2020
+        self.unevaluated = _names_unevaluated(root)
         self.annotations: dict[str, dict[str, Any]] = {}
         self.nodes = 0
+        self.checked = {id(root)}
         self.names: dict[int, str] = {}  # target of a reference to itself -> name of its definition
         self.definitions: dict[str, Any] = {}
         self.trail: dict[int, int] = {}  # target being walked -> how many members or items deep it was entered
 
     def document(self) -> Any:
         body = self.target(self.root, (), 0)
-        return {**body, "$defs": self.definitions} if self.definitions else body
+        return {**body, "$defs": self.definitions} if self.definitions and body is not False else body
 
     def target(self, schema: Any, path: tuple[str, ...], level: int) -> Any:
         """Walk the document, or what a reference names: inlined, unless it contains itself."""
@@ -163,12 +177,16 @@ class _Walk:
         if own:
             place = pointer(path)
             self.annotations[place] = {**self.annotations.get(place, {}), **own}
-        return tidy(out, referred, strict=self.strict)
+        return tidy(out, referred, strict=self.strict, unevaluated=self.unevaluated)
 
     def reference(self, ref: Any, path: tuple[str, ...], level: int) -> Any:
         found = resolve(self.root, ref)
-        if found is None or (found is not self.root and not _sound(found)):
+        if found is None:
             raise _Unfit("schema_unresolvable")
+        if id(found) not in self.checked:
+            self.checked.add(id(found))
+            if not _sound(found):  # what lies outside the known keywords was not checked with the document
+                raise _Unfit("schema_invalid")
         return self.target(found, path, level)
 
     def below(self, name: str, member: Any, path: tuple[str, ...], level: int) -> Any:

@@ -97,10 +97,8 @@ def _features(schema: Any, path: str) -> Iterator[tuple[str, str]]:
     for name, below in schema.get("properties", {}).items():
         yield "member", f"{path}/{name}"
         yield from _features(below, f"{path}/{name}")
-    for below in (schema.get("items"), *schema.get("prefixItems", ())):
-        yield from _features(below, f"{path}/*")
-    for group in ("allOf", "anyOf", "oneOf"):
-        for below in schema.get(group, ()):
-            yield from _features(below, path)
-    for name, below in sorted(schema.get("$defs", {}).items()):
-        yield from _features(below, f"{path}#{name}")
+    beside = [(f"{path}/*", below) for below in (schema.get("items"), *schema.get("prefixItems", ()))]
+    beside += [(path, below) for group in ("allOf", "anyOf", "oneOf") for below in schema.get(group, ())]
+    beside += [(f"{path}#{name}", below) for name, below in sorted(schema.get("$defs", {}).items())]
+    for place, below in beside:
+        yield from _features(below, place)

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from analyzer.contracts.tidy import spell
+from analyzer.contracts.tidy import text
 
 __all__ = ["Prover"]
 
@@ -20,10 +20,15 @@ __all__ = ["Prover"]
 MAX_PAIRS = 3_000
 #: Alternatives that the engine may have to multiply out for one pair, and for all: it takes a millisecond for each.
 MAX_CHOICES = 64
-MAX_CHOICES_IN_ALL = 2_000
-#: Characters of a pair of schemas for the engine.
-MAX_TEXT = 400_000
+MAX_CHOICES_IN_ALL = 1_000
+#: Characters of a pair of schemas for the engine, and of all that was spelled on the way.
+MAX_TEXT = 200_000
+MAX_TEXT_IN_ALL = 2_000_000
 _Pair = tuple[str, str]
+
+
+class _Spent(Exception):
+    """The budget for one pair of documents is used up."""
 
 
 class Prover:
@@ -39,15 +44,27 @@ class Prover:
         self._assumed: dict[_Pair, tuple[int, int]] = {}  # open pair -> its place on the stack, its level in the value
         self._lowest = MAX_PAIRS  # the lowest place on the stack that the current proof leans on
         self._choices = 0
+        self._spelled = 0
 
     def proves(self, a: Any, b: Any) -> bool:
         """Say whether every value that `a` (of left) accepts is proved to be accepted by `b` (of right)."""
-        return self._subset(_bare(a), _bare(b), 0)
+        try:
+            return self._subset(_bare(a), _bare(b), 0)
+        except _Spent:
+            self._assumed.clear()
+            return False
+
+    def _text(self, value: Any) -> str:
+        spelled = text(value)
+        self._spelled += len(spelled)
+        if self._spelled > MAX_TEXT_IN_ALL:
+            raise _Spent
+        return spelled
 
     def _subset(self, a: Any, b: Any, level: int) -> bool:
         if a is False or b == {}:
             return True
-        pair = (spell(a), spell(b))
+        pair = (self._text(a), self._text(b))
         if pair in self._known:
             return self._known[pair]
         if pair in self._assumed:
@@ -69,10 +86,10 @@ class Prover:
         return proved
 
     def _decide(self, a: Any, b: Any, level: int) -> bool:
-        if "$ref" not in spell([a, b]):
+        if "$ref" not in self._text([a, b]):
             if self._engine(a, b):
                 return True
-        elif spell([a, self._left]) == spell([b, self._right]):
+        elif self._text([a, self._left]) == self._text([b, self._right]):
             return True
         a, b = _unfold(a, self._left), _unfold(b, self._right)
         if not isinstance(a, dict) or not isinstance(b, dict):
@@ -84,13 +101,15 @@ class Prover:
     def _by_parts(self, a: dict[str, Any], b: dict[str, Any], level: int) -> bool:
         """Prove the members and items both have one by one, and the rest with these left open."""
         a, b = _aligned(a, b), _aligned(b, a)
-        places = [place for place in _shared(a, b) if spell(_at(a, place)) != "{}" or spell(_at(b, place)) != "{}"]
+        places = [
+            place for place in _shared(a, b) if self._text(_at(a, place)) != "{}" or self._text(_at(b, place)) != "{}"
+        ]
         if not places:
             return False
         bare_a, bare_b = a, b
         for place in places:
             bare_a, bare_b = _opened(bare_a, place), _opened(bare_b, place)
-        if "$ref" in spell([bare_a, bare_b]) or not self._engine(bare_a, bare_b):
+        if "$ref" in self._text([bare_a, bare_b]) or not self._engine(bare_a, bare_b):
             return False
         return all(self._subset(_at(a, place), _at(b, place), level + 1) for place in places)
 
@@ -113,11 +132,11 @@ class Prover:
     def _engine(self, a: Any, b: Any) -> bool:
         if a is False or b == {}:
             return True
-        if spell(a) == spell(b):
+        if self._text(a) == self._text(b):
             return True
         choices = _choices(a) * _choices(b)
         self._choices += choices
-        if choices > MAX_CHOICES or self._choices > MAX_CHOICES_IN_ALL or len(spell([a, b])) > MAX_TEXT:
+        if choices > MAX_CHOICES or self._choices > MAX_CHOICES_IN_ALL or len(self._text([a, b])) > MAX_TEXT:
             return False
         try:
             left, right = (self._canonical(schema) for schema in (a, b))
@@ -149,7 +168,7 @@ def _shared(a: dict[str, Any], b: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for name in sorted(a.get("properties", {}).keys() & b.get("properties", {}).keys()):
         yield ("properties", name)
     same_names = a.get("properties", {}).keys() == b.get("properties", {}).keys()
-    same_patterns = spell(a.get("patternProperties")) == spell(b.get("patternProperties"))
+    same_patterns = text(a.get("patternProperties")) == text(b.get("patternProperties"))
     if same_names and same_patterns and "additionalProperties" in b:
         yield ("additionalProperties",)
     if len(a.get("prefixItems", ())) == len(b.get("prefixItems", ())) and "items" in b:

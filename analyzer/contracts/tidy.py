@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["plain", "spell", "tidy"]
+__all__ = ["plain", "spell", "text", "tidy"]
 
 _GROUPS = (
     frozenset({"properties", "patternProperties", "additionalProperties"}),
@@ -50,15 +50,21 @@ _EMPTY: dict[str, tuple[Any, ...]] = {
 }
 
 
-def tidy(schema: dict[str, Any], referred: Any, *, strict: bool) -> Any:
-    """Spell one schema object, joined with what its reference named ({} without one)."""
+def tidy(schema: dict[str, Any], referred: Any, *, strict: bool, unevaluated: bool) -> Any:
+    """Spell one schema object, joined with what its reference named ({} without one).
+
+    `unevaluated` tells that the document asks which members and items were looked at: then nothing that looks goes.
+    """
     if referred is False:
         return False
     parts = [referred] if referred else []
     schema = _joined(schema, parts)
+    if not unevaluated and {} in schema.get("anyOf", ()):
+        schema = {name: member for name, member in schema.items() if name != "anyOf"}
     for step in _STEPS:
         schema = step(schema)
-    schema = {name: member for name, member in schema.items() if member not in _EMPTY.get(name, ())}
+    kept = ("additionalProperties", "items") if unevaluated else ()
+    schema = {name: member for name, member in schema.items() if name in kept or member not in _EMPTY.get(name, ())}
     if _accepts_nothing(schema):
         return False
     return _strict(schema) if strict else schema
@@ -77,7 +83,12 @@ def plain(value: Any) -> Any:
 
 def spell(value: Any) -> str:
     """Spell a JSON value as text in one way, so that equal values and only they have equal texts."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"))
+    return text(plain(value))
+
+
+def text(value: Any) -> str:
+    """Spell a value that is plain already."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _joined(schema: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
@@ -111,8 +122,8 @@ def _values(schema: dict[str, Any]) -> dict[str, Any]:
         out["enum"] = [v for v in schema.get("enum", [schema["const"]]) if spell(v) == only]
     if "enum" in out:
         types = _types(out)
-        texts = sorted({spell(v) for v in out["enum"] if types is None or _type(v) in types or _number(v, types)})
-        out["enum"] = [json.loads(text) for text in texts]
+        kept = {spell(v): v for v in out["enum"] if types is None or _type(v) in types or _number(v, types)}
+        out["enum"] = [kept[one] for one in sorted(kept)]
         out["type"] = sorted({_type(v) for v in out["enum"]})
     return out
 
@@ -139,9 +150,7 @@ def _choices(schema: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in out:
         branches = list({spell(branch): branch for branch in out["anyOf"] if branch is not False}.values())
         out["anyOf"] = branches
-        if {} in branches:
-            del out["anyOf"]
-        elif len(branches) == 1 and _apart({n: m for n, m in out.items() if n != "anyOf"}, branches[0]):
+        if len(branches) == 1 and _apart({n: m for n, m in out.items() if n != "anyOf"}, branches[0]):
             del out["anyOf"]
             out = {**out, **branches[0]}
         elif len(branches) > 1 and out.keys() <= {"anyOf", "type"}:
