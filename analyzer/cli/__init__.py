@@ -12,6 +12,7 @@ from analyzer.errors import AnalyzerError
 
 COMMANDS = {
     "audit": "Find what broke its contract in recorded sessions, where, and by which schema.",
+    "tui": "Open the terminal workspace on a log, a folder or a saved audit.",
     "show": "Print one session, turn or call: events in order, the call beside its schema.",
     "gate": "Print one gate record per call, as JSON Lines.",
     "rules": "List the rules, or print the manual of one.",

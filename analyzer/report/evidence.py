@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -20,6 +21,8 @@ class Recorded:
     def __init__(self, audit: Audit) -> None:
         self._evidence = audit.evidence()
         self._events = audit.frames["events"]
+        self._contracts = audit.frames["contracts"]
+        self._schemas = audit.frames["schemas"]
 
     def __enter__(self) -> Self:
         return self
@@ -37,6 +40,27 @@ class Recorded:
                 start, end = pointers.locate(raw, (base or "") + (pointer or ""))
                 return msgspec.json.decode(raw[start:end])
             except (AnalyzerError, OSError, LookupError, ValueError, RecursionError):
+                return None
+        return None
+
+    def schema(self, schema_id: str, event: int | None, pointer: str | None) -> Any:
+        """A schema with its members in the order in which they were written: in the log, or in a contract file.
+
+        Where that cannot be had any more it is the canonical text, whose members are sorted.
+        """
+        found = self.element(event, pointer) if event is not None else self._given(schema_id)
+        if found is not None:
+            return found
+        for (text,) in self._schemas.filter(pl.col("schema_id") == schema_id).select("text").head(1).iter_rows():
+            return msgspec.json.decode(text)
+        return None
+
+    def _given(self, schema_id: str) -> Any:
+        mine = self._contracts.filter(pl.col("schema_id") == schema_id).sort("file", "line", "pointer").head(1)
+        for file, pointer in mine.select("file", "pointer").iter_rows():
+            try:
+                return pointers.resolve(msgspec.json.decode(Path(file).read_bytes()), pointer or "")
+            except (OSError, LookupError, ValueError, RecursionError):
                 return None
         return None
 

@@ -21,6 +21,7 @@ _CHANNELS = {
     "search": "returned by tool search",
     "listing": "listed by the server",
     "registry": "registered by the host",
+    "contract": "given by a contract file",
 }
 
 
@@ -98,7 +99,7 @@ def passes(version: str | None) -> str:
 
 def origin(channel: str | None) -> str:
     """Who said that this schema is in force."""
-    return _CHANNELS.get(channel or "", f"from {visible(channel or 'a contract file', limit=40)}")
+    return _CHANNELS.get(channel or "contract", f"from {visible(channel or '', limit=40)}")
 
 
 def _title(paper: Paper, row: dict[str, Any], indent: int, *rest: Words) -> None:

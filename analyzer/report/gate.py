@@ -35,7 +35,7 @@ def records(frames: Mapping[str, pl.DataFrame], recorded: Recorded) -> Iterator[
     failed = frames["violations"].sort("verdict", "position").select("verdict", "keyword", path=failed_members())
     for verdict, keyword, path in failed.iter_rows():
         failures.setdefault(verdict, []).append({"path": path or "", "reason": keyword})
-    order = _Orders(frames["schemas"], recorded)
+    order = _Orders(recorded)
     for row in _judged(frames).iter_rows(named=True):
         yield _record(row, failures.get(row["verdict"], []), order)
 
@@ -63,19 +63,16 @@ def _judged(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 class _Orders:
-    """The order of members by schema, read once for each."""
+    """The order of members by schema, read once for each place where one stands."""
 
-    def __init__(self, schemas: pl.DataFrame, recorded: Recorded) -> None:
-        self._texts = dict(zip(schemas["schema_id"], schemas["text"], strict=True))
+    def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
         self._members: dict[tuple[Any, ...], list[str]] = {}
 
     def of(self, schema_id: str | None, event: int | None, pointer: str | None) -> list[str]:
         key = schema_id, event, pointer
         if key not in self._members:
-            # The canonical text has its members sorted; the order they were written in stands in the log.
-            schema = None if event is None else self._recorded.element(event, pointer)
-            schema = _decoded(self._texts.get(schema_id)) if schema is None else schema
+            schema = None if schema_id is None else self._recorded.schema(schema_id, event, pointer)
             properties = schema.get("properties") if isinstance(schema, dict) else None
             self._members[key] = list(properties) if isinstance(properties, dict) else []
         return self._members[key]

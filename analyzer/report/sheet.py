@@ -9,7 +9,7 @@ import polars as pl
 
 from analyzer.report import gate
 from analyzer.report.evidence import Recorded
-from analyzer.report.finding import in_full, labelled, origin, passes
+from analyzer.report.finding import in_full, labelled, origin, passes, place_of
 from analyzer.report.json import encoded, records
 from analyzer.report.outline import Line, outline
 from analyzer.report.paper import Paper, Words
@@ -47,7 +47,7 @@ def sheet(paper: Paper, audit: Audit, call: dict[str, Any], recorded: Recorded) 
     mine = frames["calls"].filter(pl.col("call") == call["call"])
     for record in gate.records({**frames, "calls": mine}, recorded):
         paper.heading("Gate record")
-        paper.wrapped(visible(encoded(record).decode(), limit=2_000), indent=2)
+        paper.exact(visible(encoded(record).decode(), limit=4_000), indent=2)
     _findings(paper, audit.findings, call)
 
 
@@ -60,6 +60,7 @@ class _Places:
 
     def __init__(self, audit: Audit) -> None:
         self._events = audit.frames["events"]
+        self._contracts = audit.frames["contracts"]
         self._paths = dict(audit.frames["sources"].select("source", "path").iter_rows())
 
     def of(self, event: int | None, pointer: str | None) -> str:
@@ -68,6 +69,20 @@ class _Places:
         ):
             path = visible(self._paths.get(source) or "-", limit=1000)
             return f"{path}:{line} {visible((base or '') + (pointer or ''), limit=300)}".rstrip()
+        return "-"
+
+    def of_schema(self, verdict: dict[str, Any]) -> str:
+        """Where the schema of a verdict stands: in the log, or in a contract file."""
+        if verdict["offer_event"] is not None:
+            return self.of(verdict["offer_event"], verdict["offer_pointer"])
+        for file, line, pointer in (
+            self._contracts.filter(pl.col("schema_id") == verdict["schema_id"])
+            .sort("file", "line", "pointer")
+            .select("file", "line", "pointer")
+            .head(1)
+            .iter_rows()
+        ):
+            return place_of({"file": file, "line": line, "pointer": pointer})
         return "-"
 
 
@@ -88,14 +103,12 @@ def _verdict(paper: Paper, verdict: dict[str, Any], places: _Places) -> None:
     if verdict["reason"]:
         words.append(f" {verdict['reason']}")
     if verdict["schema_id"]:
-        side = "as executed" if verdict["side"] == "executed" else "as advertised"
-        words.append(f" under {verdict['schema_id']} ({side})")
+        words.append(f" under {verdict['schema_id']}")
     if verdict["window"] == "bracketed":
         words.append(", while the table changed")
     paper.field("verdict", *words, indent=2)
-    if verdict["offer_event"] is not None:
-        where = places.of(verdict["offer_event"], verdict["offer_pointer"])
-        labelled(paper, "", f"{origin(verdict['channel'])} at {where}", 2)
+    if verdict["schema_id"]:
+        labelled(paper, "", f"{origin(verdict['channel'])} at {places.of_schema(verdict)}", 2)
     if found == "invalid":
         labelled(paper, "", passes(verdict["passes"]), 2)
 
@@ -110,19 +123,24 @@ def _beside(paper: Paper, audit: Audit, call: dict[str, Any], verdicts: pl.DataF
             paper.line(line.text, indent=2)
         return
     verdict = judged.row(0, named=True)
-    failed = (
-        audit.frames["violations"].filter(pl.col("verdict") == verdict["verdict"]).with_columns(meant=failed_members())
-    )
+    failed = _failed(audit.frames["violations"], verdict)
     guilty = set(failed["meant"].to_list()) | set(failed["instance_pointer"].to_list())
     broken = set(failed["schema_pointer"].to_list())
-    schema = recorded.element(verdict["offer_event"], verdict["offer_pointer"])
-    if schema is None:
-        texts = audit.frames["schemas"].filter(pl.col("schema_id") == verdict["schema_id"])["text"].to_list()
-        schema = _decoded(texts[0]) if texts else None
+    schema = recorded.schema(verdict["schema_id"], verdict["offer_event"], verdict["offer_pointer"])
     right = outline(schema)
     paper.heading("Arguments, beside the schema in force")
     paper.columns(_marked(left, guilty), _marked(right, broken), indent=2)
-    for row in failed.sort("position").iter_rows(named=True):
+    _failures(paper, failed)
+
+
+def _failed(violations: pl.DataFrame, verdict: dict[str, Any]) -> pl.DataFrame:
+    """The violations of a verdict in order, with `meant`, the pointer of the guilty member."""
+    mine = violations.filter(pl.col("verdict") == verdict["verdict"])
+    return mine.with_columns(meant=failed_members()).sort("position")
+
+
+def _failures(paper: Paper, failed: pl.DataFrame) -> None:
+    for row in failed.iter_rows(named=True):
         paper.wrapped(
             ("> ", "guilty"),
             (visible(row["meant"]) or "(the whole)", "guilty"),
@@ -158,6 +176,7 @@ def _result(paper: Paper, frames: dict[str, pl.DataFrame], result: dict[str, Any
         frames["verdicts"].filter(pl.col("result") == result["result"]).sort("verdict").iter_rows(named=True)
     ):
         _verdict(paper, verdict, places)
+        _failures(paper, _failed(frames["violations"], verdict))
     if result["error"]:
         paper.field("error", visible(result["error"], limit=600), indent=2)
     text = result["text"]
