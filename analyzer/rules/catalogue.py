@@ -58,7 +58,7 @@ class Rule:
     @property
     def title(self) -> str:
         """The first line of the manual, found without parsing: the whole list is asked for at once."""
-        return self._text.partition("\n")[0].strip('"')
+        return self._text.partition("\n")[0].removeprefix("r").strip('"')
 
     @property
     def check(self) -> Callable[[Trace], pl.LazyFrame]:
@@ -134,22 +134,22 @@ RULES: tuple[Rule, ...] = (
     Rule("RUN014", "merge-unstructured", "info"),
     Rule("SAFE001", "output-secret", "error", scope="payload"),
     Rule("SAFE002", "output-stack-trace", "warning", scope="payload"),
-    Rule("TOOL001", "tool-schema-invalid", "error"),
-    Rule("TOOL002", "strict-schema-violation", "error"),
-    Rule("TOOL003", "object-open", "warning"),
-    Rule("TOOL004", "required-incomplete", "warning"),
-    Rule("TOOL005", "string-unbounded", "info", "likely"),
-    Rule("TOOL006", "schema-vacuous", "warning"),
-    Rule("TOOL007", "tool-name-invalid", "error"),
-    Rule("TOOL008", "tool-name-duplicate", "error"),
-    Rule("TOOL009", "ref-remote", "warning"),
-    Rule("TOOL010", "pattern-explosive", "warning"),
-    Rule("TOOL011", "description-instructs", "warning", "likely"),
+    Rule("TOOL001", "tool-schema-invalid", "error", scope="fleet"),
+    Rule("TOOL002", "strict-schema-violation", "error", scope="fleet"),
+    Rule("TOOL003", "object-open", "warning", scope="fleet"),
+    Rule("TOOL004", "required-incomplete", "warning", scope="fleet"),
+    Rule("TOOL005", "string-unbounded", "info", "likely", scope="fleet"),
+    Rule("TOOL006", "schema-vacuous", "warning", scope="fleet"),
+    Rule("TOOL007", "tool-name-invalid", "error", scope="fleet"),
+    Rule("TOOL008", "tool-name-duplicate", "error", scope="fleet"),
+    Rule("TOOL009", "ref-remote", "warning", scope="fleet"),
+    Rule("TOOL010", "pattern-explosive", "warning", scope="fleet"),
+    Rule("TOOL011", "description-instructs", "warning", "likely", scope="fleet"),
     Rule("TOOL012", "output-contract-missing", "info", "likely"),
-    Rule("TOOL013", "tool-deferred-unreachable", "warning"),
-    Rule("TOOL014", "mcp-allowlist-open", "info"),
-    Rule("TOOL015", "number-unbounded", "info", "likely"),
-    Rule("TOOL016", "table-oversized", "info"),
+    Rule("TOOL013", "tool-deferred-unreachable", "warning", scope="fleet"),
+    Rule("TOOL014", "mcp-allowlist-open", "info", scope="fleet"),
+    Rule("TOOL015", "number-unbounded", "info", "likely", scope="fleet"),
+    Rule("TOOL016", "table-oversized", "info", scope="fleet"),
 )
 
 
