@@ -18,7 +18,7 @@ _ADDED: dict[str, dict[str, Any]] = {
 }
 
 
-def trace(settings: Settings | None = None, **rows: list[Row]) -> Trace:
+def trace(settings: Settings | None = None, /, **rows: list[Row]) -> Trace:
     """A trace of these rows by frame name; `session` is s1 where a row does not say."""
     given = {name: _frame(name, each) for name, each in rows.items()}
     empty = {name: _frame(name, []) for name in _ADDED if name not in rows}
