@@ -63,19 +63,18 @@ def _judged(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 class _Orders:
-    """The order of members by schema, read once for each place where one stands."""
+    """The order of members by schema, read where each is advertised first."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
-        self._members: dict[tuple[Any, ...], list[str]] = {}
+        self._members: dict[str | None, list[str]] = {}
 
     def of(self, schema_id: str | None, event: int | None, pointer: str | None) -> list[str]:
-        key = schema_id, event, pointer
-        if key not in self._members:
+        if schema_id not in self._members:
             schema = None if schema_id is None else self._recorded.schema(schema_id, event, pointer)
             properties = schema.get("properties") if isinstance(schema, dict) else None
-            self._members[key] = list(properties) if isinstance(properties, dict) else []
-        return self._members[key]
+            self._members[schema_id] = list(properties) if isinstance(properties, dict) else []
+        return self._members[schema_id]
 
 
 def _record(row: dict[str, Any], failures: list[dict[str, str]], order: _Orders) -> dict[str, Any]:
