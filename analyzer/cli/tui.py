@@ -10,7 +10,10 @@ from analyzer.cli import console
 from analyzer.errors import UsageError
 
 
-@click.command("tui")
+@click.command(
+    "tui",
+    epilog=console.examples("analyzer tui sample_traces", "analyzer tui --session sess_1 logs/", "analyzer tui saved/"),
+)
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("--contracts", multiple=True, metavar="FILE-OR-DIR", help="Contract files, as for audit.")
 @click.option("--session", metavar="ID", help="Go straight to this session.")
@@ -19,7 +22,7 @@ from analyzer.errors import UsageError
 @click.option("--theme", metavar="NAME", help="audit-dark, audit-light, ansi-dark, ansi-light or another one.")
 @click.option("--keymap", metavar="FILE", help="Other keys, in TOML: see --keys.")
 @click.option("--keys", is_flag=True, help="Print a keymap file with every action and its keys.")
-def command(
+def command(  # noqa: PLR0917 - click calls it by name
     paths: tuple[str, ...],
     contracts: tuple[str, ...],
     session: str | None,
