@@ -1,4 +1,4 @@
-"""The terminal workspace: an incident, its evidence, and one key from each to the next. Only the command line opens it."""
+"""The terminal workspace: an incident, its evidence, one key from each to the next. Only the command line opens it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from textual.app import App
 from textual.filter import LineFilter
@@ -44,17 +44,13 @@ class AuditApp(App[None]):
     """The workspace of one audit."""
 
     TITLE = "analyzer"
-    COMMANDS = {Actions}
-    BINDINGS = []
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (80, "-narrow"), (100, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
+    COMMANDS: ClassVar = {Actions}
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (80, "-narrow"), (100, "-wide")]  # noqa: RUF012 - the library declares it so
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - the library declares it so
     CSS = """
     Screen { background: $background; color: $foreground; layout: vertical; }
-    Bar { height: 1; width: 100%; text-wrap: nowrap; }
     #crumbs, #hints { background: $panel; color: $foreground; }
     #hints { color: $audit-dim; }
-    Lines { border: round $audit-dim; border-title-color: $foreground; border-subtitle-color: $audit-dim; height: 1fr; }
-    Lines:focus { border: round $primary; border-title-style: bold; }
     .-ascii Lines { border: ascii $audit-dim; }
     .-ascii Lines:focus { border: ascii $primary; }
     Toast { border-left: none; background: $panel; color: $foreground; }
@@ -175,7 +171,7 @@ class AuditApp(App[None]):
     # --- work in the background ---
 
     def in_background(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
-        """Do `work` in a daemon thread, then `then` with its result here. A mistake of the caller is told, not raised."""
+        """Do `work` in a daemon thread, then `then` with its result here; a caller's mistake is told, not raised."""
         self.busy += 1
 
         def run() -> None:

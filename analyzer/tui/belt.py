@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-# What `visible` escapes: controls, C1, soft hyphen, joiners, bidirectional marks, separators, surrogates, tags, fillers.
+# What `visible` escapes: controls, soft hyphen, joiners, bidirectional marks, separators, surrogates, tags, fillers.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u2800\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"

@@ -217,7 +217,7 @@ class Case:
         )
 
     def record(self, place: Place) -> bytes:
-        """The bytes of a record as they stand in the log. Raises EvidenceUnavailable where the log is another one now."""
+        """The bytes of a record as they stand in the log. Raises EvidenceUnavailable where the log is another one."""
         return self.fetch(place.source, place.offset, place.length)
 
     def fetch(self, source: int, offset: int, length: int) -> bytes:

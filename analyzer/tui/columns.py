@@ -18,7 +18,7 @@ def findings(glyphs: Glyphs, marked: Container[str], *, session: bool) -> list[C
         Column("severity", "severity", 9, severity(glyphs)),
         Column("rule", "rule", 8),
         *where,
-        Column("seq", "seq", 7, number),
+        Column("seq", "seq", 7, number, right=True),
         Column("tool", "tool", 18),
         Column("at", "at", 20, middle=True),
         Column("message", "message", 0),
@@ -31,11 +31,11 @@ def events(glyphs: Glyphs, marked: Container[str], *, session: bool) -> list[Col
     return [
         Column("event", "", 1, lambda value: starred(glyphs, marked)(f"event {value}")),
         *where,
-        Column("seq", "seq", 8, number),
+        Column("seq", "seq", 8, number, right=True),
         Column("time", "time", 14),
         Column("kind", "kind", 8),
         Column("turn", "turn", 18, middle=True),
-        Column("line", "line", 9, number),
+        Column("line", "line", 9, number, right=True),
         Column("type", "type", 0),
     ]
 
@@ -45,13 +45,13 @@ def sessions(glyphs: Glyphs) -> list[Column]:
     return [
         Column("session", "session", 20, middle=True),
         Column("started", "started", 14),
-        Column("events", "events", 9, number),
-        Column("turns", "turns", 6, number),
-        Column("agents", "agents", 6, number),
-        Column("calls", "calls", 7, number),
-        Column("errors", f"{glyphs.error} err", 7, counted(glyphs, "error")),
-        Column("warnings", f"{glyphs.warning} warn", 7, counted(glyphs, "warning")),
-        Column("infos", f"{glyphs.info} info", 7, counted(glyphs, "info")),
+        Column("events", "events", 9, number, right=True),
+        Column("turns", "turns", 6, number, right=True),
+        Column("agents", "agents", 6, number, right=True),
+        Column("calls", "calls", 7, number, right=True),
+        Column("errors", f"{glyphs.error} err", 7, counted(glyphs, "error"), right=True),
+        Column("warnings", f"{glyphs.warning} warn", 7, counted(glyphs, "warning"), right=True),
+        Column("infos", f"{glyphs.info} info", 7, counted(glyphs, "info"), right=True),
         Column("activity", "activity", 0, lambda value: (value or "", "key")),
     ]
 
@@ -64,8 +64,8 @@ def rules(glyphs: Glyphs) -> list[Column]:
     return [
         Column("severity", "severity", 9, severity(glyphs)),
         Column("rule", "rule", 8),
-        Column("findings", "found", 7, number),
-        Column("sessions", "in", 5, number),
+        Column("findings", "found", 7, number, right=True),
+        Column("sessions", "in", 5, number, right=True),
         Column("slug", "what", 0),
     ]
 
@@ -75,7 +75,7 @@ def calls(glyphs: Glyphs) -> list[Column]:
     return [
         Column("verdict_is", "verdict", 14, verdict(glyphs)),
         Column("session", "session", 16, middle=True),
-        Column("seq", "seq", 7, number),
+        Column("seq", "seq", 7, number, right=True),
         Column("call_id", "call", 20, middle=True),
         Column("outcome", "outcome", 8),
         Column("text", "arguments", 0),
@@ -87,9 +87,9 @@ def contracts() -> list[Column]:
     return [
         Column("tool", "tool", 26, middle=True),
         Column("state", "last state", 10),
-        Column("versions", "versions", 8, number),
-        Column("used", "used", 6, number),
-        Column("refused", "invalid", 7, number),
+        Column("versions", "versions", 8, number, right=True),
+        Column("used", "used", 6, number, right=True),
+        Column("refused", "invalid", 7, number, right=True),
         Column("story", "in force", 0),
     ]
 
@@ -98,7 +98,7 @@ def marks(glyphs: Glyphs) -> list[Column]:
     """Of marks."""
     return [
         Column("session", "session", 16, middle=True),
-        Column("seq", "seq", 7, number),
+        Column("seq", "seq", 7, number, right=True),
         Column("rule", "rule", 8),
         Column("pointer", "at", 22, middle=True),
         Column("note", f"{glyphs.mark} note", 0),
@@ -109,7 +109,7 @@ def hits() -> list[Column]:
     """Of query results."""
     return [
         Column("session", "session", 12, middle=True),
-        Column("seq", "seq", 7, number),
+        Column("seq", "seq", 7, number, right=True),
         Column("path", "path", 40, middle=True),
         Column("value", "value", 0),
     ]
@@ -122,8 +122,8 @@ def lane_table() -> list[Column]:
         Column("kind", "kind", 9),
         Column("first", "first", 10),
         Column("last", "last", 10),
-        Column("events", "events", 9, number),
-        Column("errors", "errors", 7, number),
+        Column("events", "events", 9, number, right=True),
+        Column("errors", "errors", 7, number, right=True),
         Column("longest_gap", "longest gap", 0, lambda value: ("" if value is None else f"{value:,.1f}", "")),
     ]
 

@@ -61,7 +61,7 @@ def of_finding(case: Case, index: int, glyphs: Glyphs, *, whole: bool = False) -
     if contract and contract["schema_id"]:
         flags = {f["schema_pointer"] or "": (severity, _got(f)) for f in failures}
         since = _since(case, finding["session"], tool, contract["schema_id"], finding["seq"])
-        passes = f" · would pass {visible(contract['passes'], limit=12)}" if contract["passes"] else ""
+        passes = f" · would pass {visible(contract['passes'][:12])}" if contract["passes"] else ""
         spot = f" · {visible(contract['file'], limit=60)}:{contract['line']}" if contract["file"] and not since else ""
         origin = f"{since}{spot} · {visible(contract['channel'] or '', limit=20)}{passes}"
         judged = _judged(case, contract["schema_id"], origin, flags)
@@ -123,7 +123,7 @@ def _shown(
             trouble = f"evidence unavailable: {error.problem}"
         else:
             model = JsonLines(document(raw), glyphs=glyphs, flagged=flags)
-            wanted = focus or min(flags, key=lambda p: (len(parts(p)) == 0, p), default="")
+            wanted = focus or next(iter(flags), "")
             cursor = model.nearest(wanted)
     session = place.session if place else None
     if finding is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analyzer.secrets import mask
 
@@ -14,27 +15,32 @@ if TYPE_CHECKING:
     from analyzer.tui.rows import Model
 
 _MOST_LINES = 100_000
+_WIDTH = 200  # cells of a line on paper
 
 
-def write(
-    file: Path,
-    *,
-    lines: Model,
-    frame: pl.DataFrame | None = None,
-    findings: pl.DataFrame | None = None,
-    evidence: dict[str, Any] | None = None,
-    raw: bytes | None = None,
-    marks: list[dict[str, Any]],
-    svg: str | None = None,
-) -> str:
+class Shown(NamedTuple):
+    """What a pane can give: `findings` and `frame` are the same rows, nested and flat."""
+
+    lines: Model
+    frame: pl.DataFrame | None = None
+    findings: pl.DataFrame | None = None
+    evidence: dict[str, Any] | None = None
+    raw: bytes | None = None
+    svg: str | None = None
+
+
+def write(file: Path, shown: Shown, marks: list[dict[str, Any]]) -> str:
     """Write a pane to a file that does not exist yet, and say in words what was done or why not.
 
     `.json` holds findings, rows or evidence, with the marks; `.jsonl`, `.csv` and `.parquet` hold rows; `.sarif`
     findings; `.txt` the lines as they look; `.svg` the screen; `.bin` the bytes of the record, unmasked.
     """
-    made = _content(file.suffix, lines, frame, findings, evidence, raw, marks, svg)
-    if isinstance(made, str):
-        return made
+    make = _KINDS.get(file.suffix)
+    if make is None:
+        return f"the name has to end in one of {' '.join(_KINDS)}"
+    made = make(shown, marks)
+    if made is None:
+        return f"this pane has nothing that fits {file.suffix}; .json, .txt and .svg always do"
     try:
         with file.open("xb") as target:
             target.write(made)
@@ -45,71 +51,67 @@ def write(
     return f"{file} written, {len(made):,} bytes"
 
 
-def _content(
-    suffix: str,
-    lines: Model,
-    frame: pl.DataFrame | None,
-    findings: pl.DataFrame | None,
-    evidence: dict[str, Any] | None,
-    raw: bytes | None,
-    marks: list[dict[str, Any]],
-    svg: str | None,
-) -> bytes | str:
-    rows = findings if findings is not None else frame
-    if suffix == ".json":
-        return _json(lines, rows, evidence, raw, marks)
-    if suffix == ".txt":
-        shown = range(min(lines.height, _MOST_LINES))
-        return "".join("".join(t for t, _ in lines.spans(row, 200)).rstrip() + "\n" for row in shown).encode(
-            "utf-8", "backslashreplace"
-        )
-    if suffix == ".svg":
-        return svg.encode() if svg is not None else "no picture of this"
-    if suffix == ".bin":
-        return raw if raw is not None else "this pane shows no record; go to the event and export there"
-    if suffix == ".sarif":
-        return _sarif(findings)
-    if suffix not in (".jsonl", ".csv", ".parquet"):
-        return "the name has to end in .json .jsonl .csv .parquet .sarif .txt .svg or .bin"
-    if rows is None or frame is None:
-        return "this pane shows no table; .json, .txt, .svg and .bin are what it can give"
-    if suffix == ".jsonl":
-        return "".join(json.dumps(row, default=str) + "\n" for row in rows.iter_rows(named=True)).encode()
-    import io
-
-    out = io.BytesIO()
-    if suffix == ".csv":
-        frame.write_csv(out)  # the flat form: a cell holds no list
-    else:
-        rows.write_parquet(out)
-    return out.getvalue()
-
-
-def _json(
-    lines: Model,
-    rows: pl.DataFrame | None,
-    evidence: dict[str, Any] | None,
-    raw: bytes | None,
-    marks: list[dict[str, Any]],
-) -> bytes:
+def _json(shown: Shown, marks: list[dict[str, Any]]) -> bytes:
     whole: dict[str, Any] = {}
-    if evidence is not None:
-        record = mask((raw or b"").decode("utf-8", "backslashreplace"))
-        whole["evidence"] = {**evidence, "record": record}
+    rows = shown.findings if shown.findings is not None else shown.frame
+    if shown.evidence is not None:
+        record = mask((shown.raw or b"").decode("utf-8", "backslashreplace"))
+        whole["evidence"] = {**shown.evidence, "record": record}
     elif rows is not None:
         whole["rows"] = rows.to_dicts()
     else:
-        whole["lines"] = [
-            "".join(text for text, _ in lines.spans(row, 200)) for row in range(min(lines.height, _MOST_LINES))
-        ]
+        whole["lines"] = _text(shown)
     whole["marks"] = marks
     return (json.dumps(whole, indent=1, default=str) + "\n").encode()
 
 
-def _sarif(findings: pl.DataFrame | None) -> bytes | str:
-    if findings is None:
-        return "SARIF holds findings: export it from their table"
+def _text(shown: Shown) -> list[str]:
+    some = range(min(shown.lines.height, _MOST_LINES))
+    return ["".join(text for text, _ in shown.lines.spans(row, _WIDTH)).rstrip() for row in some]
+
+
+def _txt(shown: Shown, _: list[dict[str, Any]]) -> bytes:
+    return "".join(f"{line}\n" for line in _text(shown)).encode("utf-8", "backslashreplace")
+
+
+def _jsonl(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
+    rows = shown.findings if shown.findings is not None else shown.frame
+    if rows is None:
+        return None
+    return "".join(json.dumps(row, default=str) + "\n" for row in rows.iter_rows(named=True)).encode()
+
+
+def _csv(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
+    return None if shown.frame is None else shown.frame.write_csv().encode("utf-8", "backslashreplace")
+
+
+def _parquet(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
+    import io
+
+    rows = shown.findings if shown.findings is not None else shown.frame
+    if rows is None:
+        return None
+    out = io.BytesIO()
+    rows.write_parquet(out)
+    return out.getvalue()
+
+
+def _sarif(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
+    if shown.findings is None:
+        return None
     from analyzer.audit import Audit
     from analyzer.report import sarif
 
-    return b"".join(sarif.pieces(Audit(findings)))
+    return b"".join(sarif.pieces(Audit(shown.findings)))
+
+
+_KINDS: dict[str, Callable[[Shown, list[dict[str, Any]]], bytes | None]] = {
+    ".json": _json,
+    ".jsonl": _jsonl,
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".sarif": _sarif,
+    ".txt": _txt,
+    ".svg": lambda shown, _: None if shown.svg is None else shown.svg.encode(),
+    ".bin": lambda shown, _: shown.raw,
+}

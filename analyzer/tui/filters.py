@@ -29,8 +29,11 @@ def order(frame: pl.DataFrame, text: str) -> pl.Series | None:
     """The numbers (UInt32) of the rows that a filter keeps, in its order; None where it keeps all as they are.
 
     Words are separated by blanks and all have to hold: `word` (in any text column, whatever the case), `column:word`
-    (contains), `column=value`, `column!=value`, `<`, `>`, `<=`, `>=`, `column~regex`; `!` turns a word round, `sort:column`
-    or `sort:-column` sorts. Nothing is quoted, so quotes and backslashes stand for themselves. Raises FilterError.
+    (contains), `column=value`, `column!=value`, `<`, `>`, `<=`, `>=`, `column~regex`; `!` turns a word round,
+    `sort:column` or `sort:-column` sorts. Nothing is quoted: quotes and backslashes stand for themselves.
+
+    Raises:
+        FilterError: a word that cannot be read, or a column that is not there.
     """
     keep: list[pl.Expr] = []
     sorts: list[tuple[str, bool]] = []

@@ -73,7 +73,7 @@ class Line:
         return self.kind == b'"' and _HOLDS_JSON.match(self.raw, self.start, self.start + 40) is not None
 
     def text(self, most: int | None = None) -> str:
-        """The JSON text as it was written; bytes that are no UTF-8 as `\\xNN`."""
+        r"""The JSON text as it was written; bytes that are no UTF-8 as `\xNN`."""
         end = self.end if most is None else min(self.end, self.start + most)
         return self.raw[self.start : end].decode("utf-8", "backslashreplace")
 
@@ -256,10 +256,9 @@ class JsonLines:
                 if line.rest is not None and line.depth == depth and line.start <= byte:
                     self.unfold(at)
                     continue
-                if line.depth == depth and line.rest is None:
-                    if byte < line.start and held is None or byte < line.end:
-                        held = at
-                        break
+                if line.depth == depth and line.rest is None and byte < line.end:
+                    held = at
+                    break
                 at += 1
             if held is None:
                 return row

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from analyzer.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from textual.binding import Binding
+    from textual.binding import BindingType
 
 
 class Key(NamedTuple):
@@ -68,7 +68,7 @@ KEYS = (
     Key("cite", "Y", "cite", "copy file:line, digest and pointer of this event", "list"),
     Key("export", "x", "export", "export what is shown: JSON, JSON Lines, CSV, Parquet, SARIF, text, SVG", "list"),
     # JSON panes
-    Key("toggle", "space", "toggle", "fold or unfold", "json", "fold"),
+    Key("toggle", "space", "toggle_fold", "fold or unfold", "json", "fold"),
     Key("unfold-all", "plus,E", "unfold", "unfold everything below", "json"),
     Key("fold-all", "minus", "fold(1)", "fold everything", "json"),
     *(Key(f"fold-{n}", str(n), f"fold({n})", f"fold to level {n}", "json") for n in range(1, 10)),
@@ -128,7 +128,7 @@ KEYS = (
 )
 
 
-def bindings(where: str) -> list[Binding]:
+def bindings(where: str) -> list[BindingType]:
     """The bindings of one place, for a class of the terminal library."""
     from textual.binding import Binding
 
@@ -137,8 +137,9 @@ def bindings(where: str) -> list[Binding]:
 
 def hints(places: list[str], keymap: dict[str, str]) -> list[tuple[str, str]]:
     """At most eight (key, word) pairs for the bottom line, those of the innermost place first."""
-    order = [place for place in places if place != "anywhere"]
-    found = [key for place in order for key in KEYS if key.where == place and key.hint]
+    first = [key for key in KEYS if key.id == "enter"]
+    found = first + [key for place in places for key in KEYS if key.where == place and key.hint]
+    found = [key for n, key in enumerate(found) if key not in found[:n] and key.where != "anywhere"]
     last = [key for key in KEYS if key.where == "anywhere" and key.hint]
     return [(shown(key, keymap)[0], key.hint) for key in found[: 8 - len(last)] + last]
 

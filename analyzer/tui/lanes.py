@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from analyzer.tui.lanebars import Axis, Bar, of_call, of_offers, of_turn
 from analyzer.tui.rows import Span, find_line, fit
 from analyzer.tui.theme import UNICODE, Glyphs, glyph
 from analyzer.visible import visible
@@ -17,15 +18,6 @@ LABEL = 18  # cells of the names
 _TOOLS = 24  # lanes of tools, the busiest first
 _SEVERITY = {"info": 1, "warning": 2, "error": 3}
 _WORST = ("", "info", "warning", "error")
-
-
-class Bar(NamedTuple):
-    """Something that lasts: from where to where, of which kind, with a name that is drawn inside where it fits."""
-
-    since: int
-    until: int
-    kind: str  # model, tool, wait, contract
-    name: str
 
 
 class Lane(NamedTuple):
@@ -98,59 +90,27 @@ class Lanes:
         self.first = int(self.points["x"].min() or 0) if self.points.height else 0  # type: ignore[arg-type]
         self.last = int(self.points["x"].max() or 0) if self.points.height else 0  # type: ignore[arg-type]
         if session is not None:
-            self._add_bars(case, session, events, turns, calls, len(names), tools)
+            axis = Axis(dict(zip(events["seq"].to_list(), events["x"].to_list(), strict=True)), self.first, self.last)
+            self._add_bars(case, axis, turns, calls, tools)
         self._cached: tuple[tuple[int, int, int], dict[int, dict[int, tuple[int, int]]]] | None = None
 
-    def _add_bars(
-        self,
-        case: Case,
-        session: str,
-        events: pl.DataFrame,
-        turns: pl.DataFrame,
-        calls: pl.DataFrame,
-        agents: int,
-        tools: list[str],
-    ) -> None:
-        at = dict(zip(events["seq"].to_list(), events["x"].to_list(), strict=True))
-        owner = {name: n for n, name in enumerate(lane.name for lane in self.lanes[:agents])}
-        answered = dict(
-            case.scan("results").filter(pl.col("session") == session).select("result", "seq").collect().iter_rows()
-        )
-        for row in turns.iter_rows(named=True):
-            lane = owner.get(row["subagent"] or row["agent"], 0)
-            since = at.get(row["since"])
-            if since is not None:
-                self.lanes[lane].bars.append(Bar(since, at.get(row["until"], self.last), "model", row["turn"] or ""))
-        agent_of = {row["turn"]: owner.get(row["subagent"] or row["agent"], 0) for row in turns.iter_rows(named=True)}
-        for row in calls.iter_rows(named=True):
-            since = at.get(row["seq"])
-            if since is None:
-                continue
-            until = at.get(answered.get(row["result"], row["last_seq"]), since)
-            asked = at.get(row["action_seq"])
-            bars = [Bar(since, until, "tool", row["name"] or "")]
-            if asked is not None and asked < until:
-                bars = [Bar(since, asked, "tool", row["name"] or ""), Bar(asked, until, "wait", "")]
-            self.lanes[agent_of.get(row["turn"], 0)].bars.extend(bars)
-            if row["tool"] in tools:
-                self.lanes[agents + tools.index(row["tool"])].bars.extend(bars)
-        offers = (
-            case.scan("offers")
-            .filter(pl.col("session") == session, pl.col("role") == "arguments")
-            .sort("tool", "since")
-            .collect()
-        )
-        for (tool,), rows in offers.group_by("tool", maintain_order=True):
-            bars, version = [], 0
-            entries = rows.to_dicts()
-            for n, row in enumerate(entries):
-                until = at.get(entries[n + 1]["since"], self.last) if n + 1 < len(entries) else self.last
-                if row["state"] == "withdrawn":
-                    bars.append(Bar(at.get(row["since"], self.first), until, "withdrawn", "withdrawn"))
-                else:
-                    version += 1
-                    bars.append(Bar(at.get(row["since"], self.first), until, "contract", f"v{version}"))
-            self.lanes.append(Lane(f"= {str(tool).rpartition(':')[2]}", "contract", bars))
+    def _add_bars(self, case: Case, axis: Axis, turns: pl.DataFrame, calls: pl.DataFrame, tools: list[str]) -> None:
+        owner = {lane.name: lane for lane in self.lanes if lane.kind == "agent"}
+        of_tool = dict(zip(tools, (lane for lane in self.lanes if lane.kind == "tool"), strict=True))
+        mine = pl.col("session") == self.session
+        answered = dict(case.scan("results").filter(mine).select("result", "seq").collect().iter_rows())
+        of_turn_id: dict[str | None, Lane] = {}
+        for turn in turns.iter_rows(named=True):
+            lane = of_turn_id[turn["turn"]] = owner.get(turn["subagent"] or turn["agent"], self.lanes[0])
+            lane.bars.extend(of_turn(turn, axis))
+        for call in calls.iter_rows(named=True):
+            bars = of_call(call, answered, axis)
+            of_turn_id.get(call["turn"], self.lanes[0]).bars.extend(bars)
+            if call["tool"] in of_tool:
+                of_tool[call["tool"]].bars.extend(bars)
+        offers = case.scan("offers").filter(mine, pl.col("role") == "arguments").sort("tool", "since").collect()
+        for tool, bars in of_offers(offers, axis).items():
+            self.lanes.append(Lane(f"= {tool.rpartition(':')[2]}", "contract", bars))
 
     # --- windows ---
 

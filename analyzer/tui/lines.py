@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.events import Click, Resize
-from textual.geometry import Size
+from textual.content import Content
+from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -43,7 +44,9 @@ class Lines(ScrollView, can_focus=True):
     BINDINGS = bindings("list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{name}" for name in STYLES}
     DEFAULT_CSS = """
-    Lines { scrollbar-size: 0 0; background: $background; color: $foreground; }
+    Lines { scrollbar-size: 0 0; background: $background; color: $foreground; height: 1fr; border: round $audit-dim; }
+    Lines { border-title-color: $foreground; border-subtitle-color: $audit-dim; }
+    Lines:focus { border: round $primary; border-title-style: bold; }
     Lines > .lines--title { color: $audit-dim; text-style: bold; }
     Lines > .lines--dim { color: $audit-dim; }
     Lines > .lines--key { color: $audit-key; }
@@ -91,25 +94,51 @@ class Lines(ScrollView, can_focus=True):
         self.needle = ""
         self.shift = 0
         self._styles_seen: dict[str, Style] = {}
+        self._drawn: dict[int, Strip] = {}  # what each line of the pane looks like
 
     # --- the model ---
 
     def show(self, model: Model, cursor: int = 0) -> None:
-        """Show another model, or the same one after it changed."""
+        """Show another model, or the same one after it changed: only lines that look different are sent."""
         self.model = model
-        self._resized()
         self.set_reactive(Lines.cursor, self._inside(cursor))
         self._keep_in_view()
-        self.refresh()
+        self.redraw()
         self._placed()
         self.post_message(self.Moved(self))
 
-    def _resized(self) -> None:
-        self.virtual_size = Size(max(self.size.width, 1), self.model.height + self._top)
+    def redraw(self) -> None:
+        """Draw again what looks different now."""
+        before = self._drawn.copy()
+        for y in range(self.size.height):
+            if self.render_line(y) != before.get(y):
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def entitle(self, text: str) -> None:
+        """Put safe text on the upper border. Only that line is sent; `border_title` would send the whole pane."""
+        self._on_border("_border_title", text, -1)
+
+    def _placed(self) -> None:
+        self.place(f"{min(self.cursor + 1, self.model.height):,} of {self.model.height:,}")
+
+    def place(self, text: str) -> None:
+        """Put safe text on the lower border."""
+        self._on_border("_border_subtitle", text, self.size.height)
+
+    def _on_border(self, name: str, text: str, y: int) -> None:
+        content = Content(text)
+        if getattr(self, name) != content:
+            setattr(self, name, content)
+            self.refresh(Region(0, y, self.size.width, 1))
 
     @property
     def _top(self) -> int:
         return 0 if self.model.header(max(self.size.width, 1)) is None else 1
+
+    @property
+    def max_scroll_y(self) -> int:
+        """Lines that may be scrolled away; a virtual size would cost a layout each time the model changes."""
+        return max(0, self.model.height + self._top - self.size.height)
 
     def _inside(self, row: int) -> int:
         return max(0, min(row, self.model.height - 1))
@@ -120,6 +149,7 @@ class Lines(ScrollView, can_focus=True):
         """Forget the colours of the theme before."""
         super().notify_style_update()
         self._styles_seen.clear()
+        self._drawn.clear()
 
     def _style(self, name: str) -> Style:
         found = self._styles_seen.get(name)
@@ -128,8 +158,8 @@ class Lines(ScrollView, can_focus=True):
             self._styles_seen[name] = found
         return found
 
-    def render_line(self, y: int) -> Strip:
-        """Draw one line: cursor sign, then the spans of the model."""
+    def _draw(self, y: int) -> Strip:
+        """One line: cursor sign, then the spans of the model."""
         width = self.size.width
         blank = self._style("")
         row = y + self.scroll_offset.y - self._top
@@ -154,6 +184,11 @@ class Lines(ScrollView, can_focus=True):
             strip = Strip.join([strip.crop(0, 1), strip.crop(1 + self.shift, 1 + self.shift + width)])
         return strip.crop_extend(0, width, blank if over is None else Style(bgcolor=over.bgcolor))
 
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the pane."""
+        strip = self._drawn[y] = self._draw(y)
+        return strip
+
     def _marked(self, spans: list[Span]) -> list[Span]:
         out: list[Span] = []
         for text, name in spans:
@@ -174,21 +209,29 @@ class Lines(ScrollView, can_focus=True):
         self._placed()
         self.post_message(self.Moved(self))
 
-    def _placed(self) -> None:
-        self.border_subtitle = f"{min(self.cursor + 1, self.model.height):,} of {self.model.height:,}"
-
     def _keep_in_view(self) -> None:
         room = max(1, self.size.height - self._top)
-        top = round(self.scroll_target_y)
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, immediate=True)
-        elif self.cursor >= top + room:
-            self.scroll_to(y=self.cursor - room + 1, animate=False, immediate=True)
+        top = min(round(self.scroll_y), self.max_scroll_y)
+        self.scroll_lines(max(min(top, self.cursor), self.cursor - room + 1))
+
+    def scroll_lines(self, top: int) -> None:
+        """Put a line on top, without motion."""
+        self.scroll_target_y = self.scroll_y = max(0, min(top, self.max_scroll_y))
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """Three lines on; the cursor stays."""
+        event.stop()
+        self.scroll_lines(round(self.scroll_y) + 3)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """Three lines back."""
+        event.stop()
+        self.scroll_lines(round(self.scroll_y) - 3)
 
     def on_resize(self, event: Resize) -> None:
         """Keep the cursor in view when there is less room."""
         del event
-        self._resized()
+        self._drawn.clear()
         self._keep_in_view()
 
     def on_focus(self) -> None:
@@ -222,7 +265,7 @@ class Lines(ScrollView, can_focus=True):
     def action_across(self, by: int) -> None:
         """Shift what is wider than the pane."""
         self.shift = max(0, self.shift + by * _SHIFT)
-        self.refresh()
+        self.redraw()
 
     def action_enter(self) -> None:
         """Say that one step in was asked for."""
@@ -232,17 +275,17 @@ class Lines(ScrollView, can_focus=True):
     def seek(self, needle: str, step: int, *, here: bool = False) -> bool:
         """Put the cursor on the next line that holds the text, round the end if need be; False: nowhere."""
         self.needle = needle.lower()
-        self.refresh()
+        self.redraw()
         if not needle or not self.model.height:
             return False
-        start = self.cursor if here else self.cursor + step
+        start, height = self.cursor if here else self.cursor + step, self.model.height
         row = self.model.find(self.needle, start, step)
         if row is None:
             row = self.model.find(self.needle, 0 if step > 0 else self.model.height - 1, step)
         if row is None:
             return False
-        if self._top + self.model.height != self.virtual_size.height:  # finding may unfold
-            self._resized()
+        if self.model.height != height:  # finding may unfold
+            self.show(self.model, row)
         self.cursor = self._inside(row)
         return True
 

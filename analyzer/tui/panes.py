@@ -42,7 +42,7 @@ class JsonPane(Lines):
             return self.pane
 
     @property
-    def tree(self) -> JsonLines | None:
+    def folded(self) -> JsonLines | None:
         """The model, if it is a JSON text."""
         model: Model = self.model
         return model if isinstance(model, JsonLines) else None
@@ -50,7 +50,7 @@ class JsonPane(Lines):
     @property
     def line(self) -> Line | None:
         """The line under the cursor."""
-        tree = self.tree
+        tree = self.folded
         return tree.lines[self.cursor] if tree is not None and self.cursor < tree.height else None
 
     @property
@@ -66,7 +66,7 @@ class JsonPane(Lines):
 
     def go(self, address: str) -> bool:
         """Unfold the way to a place and put the cursor there; False where it is not."""
-        tree = self.tree
+        tree = self.folded
         row = tree.reveal(address) if tree is not None else None
         if tree is None or row is None:
             return False
@@ -96,9 +96,9 @@ class JsonPane(Lines):
 
     # --- actions ---
 
-    def action_toggle(self) -> None:
+    def action_toggle_fold(self) -> None:
         """Fold or unfold."""
-        tree, line = self.tree, self.line
+        tree, line = self.folded, self.line
         if tree is None or line is None:
             self.action_page(1)
             return
@@ -110,22 +110,22 @@ class JsonPane(Lines):
 
     def action_across(self, by: int) -> None:
         """Fold or go to the parent; unfold or go to the first child."""
-        tree, line = self.tree, self.line
+        tree, line = self.folded, self.line
         if tree is None or line is None:
             super().action_across(by)
         elif by < 0:
             if line.opened:
-                self.action_toggle()
+                self.action_toggle_fold()
             else:
                 self.action_parent()
         elif line.opened:
             self.action_move(1)
         elif line.folds or line.rest is not None:
-            self.action_toggle()
+            self.action_toggle_fold()
 
     def action_unfold(self) -> None:
         """Unfold everything below the cursor."""
-        tree = self.tree
+        tree = self.folded
         if tree is not None:
             whole = tree.unfold_below(self.cursor)
             self.show(tree, self.cursor)
@@ -134,7 +134,7 @@ class JsonPane(Lines):
 
     def action_fold(self, level: int) -> None:
         """Show so many levels; the cursor goes to what still holds it."""
-        tree, address = self.tree, self.address
+        tree, address = self.folded, self.address
         if tree is not None:
             tree.fold_to(level)
             steps = pointer.parts(address)[:level]
@@ -143,7 +143,7 @@ class JsonPane(Lines):
 
     def action_sibling(self, step: int) -> None:
         """The next or previous line of the same parent."""
-        tree, line = self.tree, self.line
+        tree, line = self.folded, self.line
         if tree is None or line is None:
             return
         row = self.cursor
@@ -158,12 +158,12 @@ class JsonPane(Lines):
 
     def action_parent(self) -> None:
         """The line that holds this one."""
-        if self.tree is not None and self.tree.height:
-            self.cursor = self.tree.parent(self.cursor)
+        if self.folded is not None and self.folded.height:
+            self.cursor = self.folded.parent(self.cursor)
 
     def action_follow(self) -> None:
         """Go where the `$ref` under the cursor leads, if that is in this document."""
-        tree, line = self.tree, self.line
+        tree, line = self.folded, self.line
         if tree is None or line is None:
             return
         if line.key != "$ref":
@@ -202,13 +202,13 @@ class JsonPane(Lines):
         """Unfold what folds; ask for more of what does not."""
         line = self.line
         if line is not None and not line.opened and (line.folds or line.rest is not None):
-            self.action_toggle()
+            self.action_toggle_fold()
         else:
             super().action_enter()
 
     def action_find_next(self, step: int) -> None:
         """The next hit of the search; without one, the next failure of this document."""
-        tree = self.tree
+        tree = self.folded
         if self.needle or tree is None or not tree.flagged:
             super().action_find_next(step)
             return

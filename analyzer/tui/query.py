@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_HITS = 10_000
 SECONDS = 5.0
+_LOOK_UP = 2_000  # events between two looks at the clock
 _POSTED = 0.25  # seconds between partial results
 _MOST_BYTES = 16 << 20  # of a record that is decoded
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
@@ -103,6 +104,13 @@ class Query:
                 yield f"${path}" if steps is not None else "", found
 
         self.find = find
+
+    def of_record(self, raw: bytes) -> Iterator[tuple[str, Any]]:
+        """Path and value of the matches in a record's bytes."""
+        if self.may_match(raw):
+            value = decode(raw)
+            if value is not None:
+                yield from self.find(value)
 
     def may_match(self, raw: bytes) -> bool:
         """Whether a record can match at all: the names of the expression stand in it, as far as bytes tell."""
@@ -192,12 +200,9 @@ def over_events(
         kept = table["event"].is_in(events.implode())
         table, who = table.filter(kept), who.filter(kept)
     seen, lost = None, 0
-    done = 0
-    for at in range(0, table.height, 2000):
-        for (event, source, offset, length), (session, seq) in zip(
-            table[at : at + 2000].iter_rows(), who[at : at + 2000].iter_rows(), strict=True
-        ):
-            done += 1
+    for at in range(0, table.height, _LOOK_UP):
+        rows = zip(table[at : at + _LOOK_UP].iter_rows(), who[at : at + _LOOK_UP].iter_rows(), strict=True)
+        for (event, source, offset, length), (session, seq) in rows:
             if (source, offset) == seen or length > _MOST_BYTES:
                 continue
             seen = (source, offset)
@@ -206,12 +211,7 @@ def over_events(
             except AnalyzerError:
                 lost += 1
                 continue
-            if not query.may_match(raw):
-                continue
-            value = decode(raw)
-            if value is None:
-                continue
-            for path, found in query.find(value):
+            for path, found in query.of_record(raw):
                 hits.append(Hit(event, session, seq, path, visible_value(found, limit=300)))
                 if len(hits) >= MOST_HITS:
                     post(hits, f"stopped at {MOST_HITS:,}; narrow the scope")
@@ -220,11 +220,12 @@ def over_events(
         if cancelled():
             return
         if now - started > SECONDS:
+            done = min(at + _LOOK_UP, table.height)
             post(hits, f"stopped after {SECONDS:.0f} s at {done:,} of {table.height:,} events; narrow the scope")
             return
         if now - posted > _POSTED:
             posted = now
-            post(list(hits), f"searching, {done * 100 // table.height} %")
+            post(list(hits), f"searching, {at * 100 // table.height} %")
     post(hits, f"{lost:,} records unavailable" if lost else "")
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Span = tuple[str, str]  # safe text, name of its style
 WINDOW = 512
+_LEAST, _NAME = 30, 11  # cells that the last column has, and those that a name keeps
 
 
 class Model(Protocol):
@@ -46,6 +47,7 @@ class Column(NamedTuple):
     width: int
     look: Callable[[Any], Span] | None = None
     middle: bool = False  # elide long values in the middle: both ends of a path matter
+    right: bool = False  # a number: its end matters
 
 
 class FrameRows:
@@ -87,7 +89,8 @@ class FrameRows:
     def header(self, width: int) -> list[Span] | None:
         """The titles of the columns."""
         widths = self._widths(width)
-        return [(fit(column.title, size) + " ", "title") for column, size in zip(self.columns, widths, strict=True)]
+        sized = zip(self.columns, widths, strict=True)
+        return [(fit(column.title, size, right=column.right) + " ", "title") for column, size in sized]
 
     def spans(self, row: int, width: int) -> list[Span]:
         """The cells of a line, each cut to its column."""
@@ -99,7 +102,7 @@ class FrameRows:
         out = []
         for value, column, size in zip(rows[row - start], self.columns, self._widths(width), strict=True):
             text, style = column.look(value) if column.look else (plain(value, size, middle=column.middle), "")
-            out.append((fit(text, size) + " ", style))
+            out.append((fit(text, size, right=column.right) + " ", style))
         return out
 
     def find(self, needle: str, start: int, step: int) -> int | None:
@@ -114,8 +117,14 @@ class FrameRows:
         return None if hits.is_empty() else int(hits[0 if step > 0 else -1])
 
     def _widths(self, width: int) -> list[int]:
-        taken = sum(column.width + 1 for column in self.columns)
-        return [column.width or max(30, width - taken) for column in self.columns]
+        widths = [column.width for column in self.columns]
+        over = sum(widths) + len(widths) + _LEAST - width
+        for n, column in enumerate(self.columns):  # in a narrow pane names give way to the last column
+            if over > 0 and column.width > _NAME and not column.right:
+                widths[n] -= min(over, column.width - _NAME)
+                over -= column.width - widths[n]
+        left = max(_LEAST, width - sum(widths) - len(widths))
+        return [size or left for size in widths]
 
 
 class TextRows:
@@ -165,9 +174,9 @@ def plain(value: Any, size: int, *, middle: bool = False) -> str:
     return visible(text, limit=max(size, 1))
 
 
-def fit(text: str, size: int) -> str:
+def fit(text: str, size: int, *, right: bool = False) -> str:
     """Safe text, cut or padded to exactly `size` cells."""
-    if text.isascii():
-        return text[:size].ljust(size)
-    length = cell_len(text)
-    return text + " " * (size - length) if length <= size else set_cell_size(text, size)
+    length = len(text) if text.isascii() else cell_len(text)
+    if length > size:
+        return text[:size] if text.isascii() else set_cell_size(text, size)
+    return " " * (size - length) + text if right else text + " " * (size - length)

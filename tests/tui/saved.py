@@ -60,8 +60,9 @@ def record(n: int, session: str) -> dict[str, Any]:
     return {**head, "type": "item.delta", "delta": f"part {n}"}
 
 
-def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "") -> Path:
-    """Write log and audit; `strange` is put into every foreign text that people see. Gives the audit's folder."""
+def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "", big: int = 0) -> Path:
+    """Write log and audit; `strange` is put into every foreign text that people see,
+    `big` leaves into the first event. Gives the audit's folder."""
     sessions = sessions or max(1, min(50, events // 400))
     each = events // sessions
     names = [f"s{n:03d}{strange}" for n in range(sessions)]
@@ -75,42 +76,44 @@ def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "") ->
                 line["note"], line[f"key{strange}"] = strange, [strange]
                 if "item" in line and "name" in line["item"]:
                     line["item"]["name"] += strange
+            if big and n == 0:
+                line["leaves"] = {f"k{k}": {"name": f"n{k}", "at": k, "on": True} for k in range(big // 3)}
             raw = json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass")
             offsets.append(at)
             lengths.append(len(raw))
             file.write(raw + b"\n")
             digest.update(raw + b"\n")
             at += len(raw) + 1
-    n = pl.int_range(events, eager=True)
-    session = pl.Series("session", names)[(n // each).clip(upper_bound=sessions - 1)]
-    seq = n - (n // each).clip(upper_bound=sessions - 1) * each
+    number: Any = pl.int_range(events, eager=True)
+    session = pl.Series("session", names)[(number // each).clip(upper_bound=sessions - 1)]
+    seq = number - (number // each).clip(upper_bound=sessions - 1) * each
     table = pl.DataFrame(
         {
-            "event": n * (1 << frames.PART_BITS),
+            "event": number * (1 << frames.PART_BITS),
             "session": session,
             "source": pl.repeat(0, events, dtype=pl.Int64, eager=True),
             "offset": offsets,
             "length": lengths,
-            "line": n + 1,
+            "line": number + 1,
             "pointer": pl.repeat("", events, eager=True),
-            "time": pl.select(pl.lit(START).cast(frames.TIME) + pl.duration(milliseconds=n * 250)).to_series(),
-            "number": n,
+            "time": pl.select(pl.lit(START).cast(frames.TIME) + pl.duration(milliseconds=number * 250)).to_series(),
+            "number": number,
             "type": pl.select(
-                pl.when(n % CALLED == 0)
+                pl.when(number % CALLED == 0)
                 .then(pl.lit("item.added"))
-                .when(n % CALLED == 5)
+                .when(number % CALLED == 5)
                 .then(pl.lit("input.tool_result"))
                 .otherwise(pl.lit("item.delta"))
             ).to_series(),
             "kind": pl.select(
-                pl.when(n % CALLED == 0)
+                pl.when(number % CALLED == 0)
                 .then(pl.lit("item"))
-                .when(n % CALLED == 5)
+                .when(number % CALLED == 5)
                 .then(pl.lit("input"))
                 .otherwise(pl.lit("delta"))
             ).to_series(),
-            "turn": pl.select(pl.format("turn_{}", n // TURN)).to_series(),
-            "event_id": pl.select(pl.format("evt_{}", n)).to_series(),
+            "turn": pl.select(pl.format("turn_{}", number // TURN)).to_series(),
+            "event_id": pl.select(pl.format("evt_{}", number)).to_series(),
         },
         schema=frames.EVENTS,
     ).with_columns(seq=seq.cast(pl.Int64), copy=pl.lit(None, pl.String))
@@ -254,7 +257,7 @@ def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "") ->
         if k + 5 < events:
             results.append(
                 {
-                    **{key: value for key, value in common.items()},
+                    **common,
                     "result": number,
                     "name": tool,
                     "success": True,
@@ -417,4 +420,4 @@ def _frame(schema: pl.Schema, rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 if __name__ == "__main__":
-    print(write(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10_000))
+    sys.stdout.write(str(write(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10_000)) + "\n")

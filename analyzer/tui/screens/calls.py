@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from textual.app import ComposeResult
-from textual.content import Content
 
 from analyzer.tui import columns
 from analyzer.tui.keys import bindings
@@ -35,7 +34,7 @@ class Calls(Exporting):
         """Read the calls with their verdicts."""
         self.title_line()
         pane = self.query_one("#calls", Lines)
-        pane.border_title = Content(f"calls of {visible(self._tool, limit=60)}")
+        pane.entitle(f"calls of {visible(self._tool, limit=60)}")
         case, tool, call, only, glyphs = self.case, self._tool, self._call, self._only, self.owner.glyphs
 
         def work(stale: Callable[[], bool]) -> tuple[FrameRows, int]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.content import Content
 
 from analyzer.pointer import join
 from analyzer.tui import columns
@@ -44,7 +43,7 @@ class Contracts(Exporting):
         """Read the offers."""
         self.title_line()
         pane = self.query_one("#contracts", Lines)
-        pane.border_title = "contracts"
+        pane.entitle("contracts")
         case, session, tool, glyphs = self.case, self._session, self._tool, self.owner.glyphs
 
         def work(stale: Callable[[], bool]) -> tuple[FrameRows, int]:
@@ -108,7 +107,7 @@ class Versions(Exporting):
     def on_mount(self) -> None:
         """Read the versions."""
         self.title_line()
-        self.query_one("#changes", Lines).border_title = "what differs"
+        self.query_one("#changes", Lines).entitle("what differs")
         case, session, tool, role = self.case, self._session, self._tool, self._role
 
         def work(stale: Callable[[], bool]) -> list[dict[str, Any]]:
@@ -146,9 +145,7 @@ class Versions(Exporting):
             model = JsonLines(version["text"].encode("utf-8", "surrogatepass"), glyphs=glyphs, flagged=flagged)
             shown.show(model, model.nearest(next(iter(flagged), "")))
             since = f"since {version['since']}" if version["since"] is not None else ""
-            shown.border_title = Content(
-                f"v{number + 1} of {len(self._versions)} {since} · {visible(version['schema_id'], limit=12)}"
-            )
+            shown.entitle(f"v{number + 1} of {len(self._versions)} {since} · {visible(version['schema_id'][:12])}")
         words = [[(f"{word:<8} ", "warning"), (visible(where, limit=300) or '""', "key")] for where, word, _ in changes]
         if not words:
             words = [[("only one version" if left is right else "no difference", "dim")]]

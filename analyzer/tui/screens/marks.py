@@ -39,7 +39,7 @@ class MarkList(Exporting):
         words = ("key", "note", "session", "rule", "file", "pointer", "fingerprint")
         schema = {**dict.fromkeys(words, pl.String), **dict.fromkeys(("seq", "line", "offset", "event"), pl.Int64)}
         frame = pl.DataFrame(self.owner.marks.rows(), schema=schema)
-        pane.border_title = "marks" if frame.height else "no marks yet: m in the workspace makes one"
+        pane.entitle("marks" if frame.height else "no marks yet: m in the workspace makes one")
         pane.show(FrameRows(frame, columns.marks(self.owner.glyphs)), pane.cursor)
 
     def _mark(self) -> Mark | None:

@@ -49,7 +49,7 @@ class Overview(Exporting):
     def on_mount(self) -> None:
         """Name the panes; the case comes later."""
         for name, title in (("sessions", "sessions"), ("rules", "rules"), ("facts", "coverage and inputs")):
-            self.query_one(f"#{name}", Lines).border_title = title
+            self.query_one(f"#{name}", Lines).entitle(title)
         self.title_line()
 
     def crumbs(self) -> list[str]:
@@ -225,12 +225,11 @@ def facts(case: Case) -> list[list[Span]]:
             ),
         ]
     ]
-    for word, style in (("valid", "good"), ("invalid", "error"), ("not_applicable", "dim")):
-        lines.append([(f"{word:<15}", "key"), (f"{verdicts.get(word) or 0:>9,}", style)])
+    styles = (("valid", "good"), ("invalid", "error"), ("not_applicable", "dim"))
+    lines += [[(f"{word:<15}", "key"), (f"{verdicts.get(word) or 0:>9,}", style)] for word, style in styles]
     for reason, count in sorted((verdicts.get("unverifiable") or {}).items()):
         lines.append([("unverifiable   ", "warning"), (f"{count:>9,}  ", ""), (visible(str(reason), limit=60), "dim")])
-    for problem in case.problems:
-        lines.append([("not read  ", "error"), (visible(problem, limit=300), "")])
+    lines += [[("not read  ", "error"), (visible(problem, limit=300), "")] for problem in case.problems]
     for entry in case.inputs:
         broken = entry.get("unreadable") or 0
         words = f"{entry.get('records') or 0:,} records, {broken:,} unreadable"

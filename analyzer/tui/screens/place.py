@@ -25,6 +25,10 @@ Result = TypeVar("Result")
 class Bar(Static):
     """One line of our own making."""
 
+    DEFAULT_CSS = """
+    Bar { height: 1; width: 100%; text-wrap: nowrap; }
+    """
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - the library's name
         super().__init__("", id=id, classes=classes, markup=False)
 
@@ -88,18 +92,15 @@ class Place(Screen[None]):
         """Write the keys of this place anew."""
         if not self.is_mounted:
             return
-        text, room = "", self.size.width - 2
-        for key, word in hints(self.places(), self.owner.keys):
-            piece = f" {key} {word}  "
-            if len(text) + len(piece) > room:
-                break
-            text += piece
-        self.query_one("#hints", Bar).put(text)
+        pieces = [f" {key} {word}  " for key, word in hints(self.places(), self.owner.keys)]
+        while len(pieces) > 3 and sum(map(len, pieces)) > self.size.width:
+            del pieces[-3]  # the way out and the help stay
+        self.query_one("#hints", Bar).put("".join(pieces))
 
     def places(self) -> list[str]:
         """The places of the key table, innermost first."""
-        focused = self.focused.where if isinstance(self.focused, Lines) else ""
-        return [place for place in (focused, self.where, "list", "anywhere") if place]
+        focused = self.focused.where if isinstance(self.focused, Lines) else self.where
+        return list(dict.fromkeys([self.where if focused == "list" else focused, self.where, "list", "anywhere"]))
 
     def on_screen_resume(self) -> None:
         """Come back to it."""

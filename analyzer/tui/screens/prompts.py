@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -17,11 +18,11 @@ from analyzer.tui.screens.place import Bar
 class Prompt(ModalScreen[str | None]):
     """Asks for a text; None where it was left by escape. Nothing in the text is quoted or expanded."""
 
-    BINDINGS = [Binding("escape", "leave", show=False)]
+    BINDINGS: ClassVar = [Binding("escape", "leave", show=False)]
     DEFAULT_CSS = """
     Prompt, Choice { background: transparent; align: left bottom; }
     Prompt > Vertical, Choice > Vertical { height: auto; background: $panel; padding: 0 1; }
-    Prompt Input { border: none; height: 1; padding: 0; background: $panel; }
+    Prompt Input { background: $panel; }
     """
 
     def __init__(self, title: str, value: str = "") -> None:
@@ -33,7 +34,7 @@ class Prompt(ModalScreen[str | None]):
         """A title above the input."""
         with Vertical():
             yield Bar(id="asked")
-            field = Input(self._value, select_on_focus=False)
+            field = Input(self._value, select_on_focus=False, compact=True)
             field.cursor_blink = False
             yield field
 

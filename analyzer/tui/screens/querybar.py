@@ -52,7 +52,9 @@ class QueryInput(Input):
     """One line with a memory."""
 
     def __init__(self, names: Names) -> None:
-        super().__init__(id="query", placeholder="$.json.path or jmes.path", suggester=names, select_on_focus=False)
+        super().__init__(
+            id="query", placeholder="$.json.path or jmes.path", suggester=names, select_on_focus=False, compact=True
+        )
         self.cursor_blink = False
         self.past: list[str] = []
         self._at = 0
@@ -86,7 +88,7 @@ class QueryBar(Vertical):
     QueryBar.-open { display: block; }
     QueryBar Horizontal { height: 1; }
     QueryBar #scope { width: 18; color: $audit-dim; }
-    QueryBar Input { border: none; height: 1; padding: 0; width: 1fr; background: $panel; }
+    QueryBar Input { width: 1fr; background: $panel; }
     QueryBar #state { width: auto; max-width: 44; color: $audit-dim; }
     QueryBar #caret { display: none; color: $error; }
     QueryBar.-wrong #caret { display: block; }

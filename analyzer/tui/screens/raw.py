@@ -17,6 +17,7 @@ from analyzer.visible import visible
 
 if TYPE_CHECKING:
     from analyzer.tui.case import Place as Record
+    from analyzer.tui.export import Shown
 
 _ROW = 16  # bytes of a line
 
@@ -76,7 +77,7 @@ class Raw(Exporting):
     def on_mount(self) -> None:
         """Fetch the bytes, and the digest of the whole log behind them."""
         self.title_line()
-        self.query_one("#facts", Lines).border_title = "record"
+        self.query_one("#facts", Lines).entitle("record")
         case, place = self.case, self.place
 
         def fetch(stale: Callable[[], bool]) -> bytes | str:
@@ -127,11 +128,11 @@ class Raw(Exporting):
             pane.show(
                 TextRows(wrapped(self._raw.decode("utf-8", "backslashreplace"), max(20, self.app.size.width - 5)))
             )
-        pane.border_title = "hexadecimal" if self._hex else "text"
+        pane.entitle("hexadecimal" if self._hex else "text")
 
-    def taken(self, pane: Lines) -> dict[str, object]:
+    def taken(self, pane: Lines) -> Shown:
         """The exact bytes too."""
-        return {**super().taken(pane), "raw": self._raw}
+        return super().taken(pane)._replace(raw=self._raw)
 
     def action_switch(self) -> None:
         """Text or hexadecimal."""

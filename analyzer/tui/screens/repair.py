@@ -41,7 +41,7 @@ class Repairing(Exporting):
         """Search in the background."""
         self.title_line()
         pane = self.query_one("#repair", Lines)
-        pane.border_title = "repair"
+        pane.entitle("repair")
         pane.show(TextRows([[("searching for the smallest edit that passes", "dim")]]))
         shown, glyphs = self._shown, self.owner.glyphs
         case = self.case
@@ -101,7 +101,7 @@ def payload_of(shown: Shown, case: Any) -> Any:
 
 def lines_of(payload: Any, found: Repair | None, shown: Shown, glyphs: Glyphs) -> list[list[Span]]:
     """The edits as - and + lines with the keyword beside each, then the payload that passes."""
-    schema = visible(shown.judged.schema_id, limit=12) if shown.judged is not None else ""
+    schema = visible(shown.judged.schema_id[:12]) if shown.judged is not None else ""
     if found is None:
         return [
             [(f"{glyphs.error} no edit was found that makes this valid against {schema}", "error")],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import SuspendNotSupported
 
+from analyzer.tui import export
 from analyzer.tui.lines import Lines
 from analyzer.tui.marks import Mark
 from analyzer.tui.panes import JsonPane
@@ -37,13 +38,13 @@ class Exporting(Place):
         del pane
         self.notify("nothing to cite here")
 
-    def taken(self, pane: Lines) -> dict[str, Any]:
-        """What an export of this pane may hold: see `analyzer.tui.export.write`."""
+    def taken(self, pane: Lines) -> export.Shown:
+        """What an export of this pane may hold."""
         model = pane.model
-        out: dict[str, Any] = {"lines": model}
+        frame = None
         if isinstance(model, FrameRows):
-            out["frame"] = model.frame if model.order is None else model.frame[model.order]
-        return out
+            frame = model.frame if model.order is None else model.frame[model.order]
+        return export.Shown(model, frame)
 
     def export(self, pane: Lines) -> None:
         """Ask for a file and write what the pane shows."""
@@ -51,11 +52,9 @@ class Exporting(Place):
         def answered(name: str | None) -> None:
             if not name:
                 return
-            from analyzer.tui import export
-
             svg = self.owner.export_screenshot() if name.endswith(".svg") else None
-            marks = self.owner.marks.rows()
-            self.notify(export.write(Path(name).expanduser(), svg=svg, marks=marks, **self.taken(pane)))
+            shown = self.taken(pane)._replace(svg=svg)
+            self.notify(export.write(Path(name).expanduser(), shown, self.owner.marks.rows()))
 
         kinds = ".json .jsonl .csv .parquet .sarif .txt .svg .bin"
         self.owner.push_screen(Prompt(f"export what this pane shows to a new file: {kinds}", ""), answered)
@@ -71,20 +70,20 @@ class Taking(Exporting):
     if TYPE_CHECKING:
 
         @property
-        def rows(self) -> Lines: ...
+        def rows(self) -> Lines: ...  # noqa: D102 - the workspace says
         @property
-        def event_pane(self) -> JsonPane: ...
-        def row(self) -> dict[str, Any] | None: ...
+        def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
+        def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
 
-    def taken(self, pane: Lines) -> dict[str, Any]:
+    def taken(self, pane: Lines) -> export.Shown:
         """Of findings the report's own rows; of an event its citation, its record and its finding."""
         out = super().taken(pane)
         shown = self.shown
-        if pane.id == "rows" and self.mode == "findings" and "frame" in out:
-            out["findings"] = self.case.found[out["frame"]["index"]]
-        elif pane.id in ("event", "schema") and shown is not None and shown.place is not None:
+        if pane.id == "rows" and self.mode == "findings" and out.frame is not None:
+            return out._replace(findings=self.case.found[out.frame["index"]])
+        if pane.id in ("event", "schema") and shown is not None and shown.place is not None:
             source = self.case.sources.get(shown.place.source, {})
-            out["evidence"] = {
+            evidence = {
                 "file": shown.place.file,
                 "sha256": source.get("sha256"),
                 "line": shown.place.line,
@@ -96,7 +95,7 @@ class Taking(Exporting):
                 "schema_id": shown.judged.schema_id if shown.judged is not None else None,
                 "finding": shown.finding,
             }
-            out["raw"] = shown.raw
+            return out._replace(evidence=evidence, raw=shown.raw)
         return out
 
     def cite(self, pane: Lines) -> None:
@@ -153,7 +152,8 @@ class Taking(Exporting):
         quiet = {**os.environ, "LESS": "", "LESSSECURE": "1"}
         try:
             with self.app.suspend():
-                subprocess.run(command, input=text.encode(), env=quiet, check=False)
+                # the user's own program; it gets visible text on its standard input
+                subprocess.run(command, input=text.encode(), env=quiet, check=False)  # noqa: S603
         except SuspendNotSupported:
             self.notify("this terminal cannot be handed to a pager")
         except OSError as error:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.content import Content
 
 from analyzer.tui import columns
 from analyzer.tui.keys import bindings
@@ -61,9 +60,7 @@ class LanePane(Lines):
         lanes = self.lanes
         if lanes is not None:
             words = lanes.lanes
-            self.border_subtitle = Content(
-                f"{words.stamp(self.point())} in {words.stamp(lanes.since)} to {words.stamp(lanes.until)}, by {words.clock}"
-            )
+            self.place(f"{words.stamp(self.point())} in {words.stamp(lanes.since)} to {words.stamp(lanes.until)}")
 
     def action_across(self, by: int) -> None:
         """A cell to the side; at the edge the window moves."""
@@ -148,7 +145,10 @@ class Timeline(Exporting):
         """Work the lanes out."""
         self.title_line()
         pane = self.query_one(LanePane)
-        pane.border_title = "lanes"
+        signs = self.owner.glyphs
+        pane.entitle(
+            f"lanes   {signs.model} model  {signs.tool} tool  {signs.wait} wait  {signs.since}{signs.line} contract"
+        )
         case, session, seq, glyphs = self.case, self._session, self._seq, self.owner.glyphs
 
         def work(stale: Callable[[], bool]) -> LaneRows:
@@ -159,9 +159,9 @@ class Timeline(Exporting):
 
         def then(model: LaneRows) -> None:
             points = model.lanes.points
-            at = points["x"].filter(points["seq"] == seq) if seq is not None else []
+            at = points["x"].filter(points["seq"].eq_missing(seq))
             pane.show(model)
-            pane.window(model.since, model.until, int(at[0]) if len(at) else model.since)
+            pane.window(model.since, model.until, model.since if at.is_empty() else int(at[0]))
 
         self.in_background("lanes", work, then)
 
@@ -198,7 +198,7 @@ class LaneTable(Exporting):
         """Show the numbers."""
         self.title_line()
         pane = self.query_one(Lines)
-        pane.border_title = Content(f"lanes by {self._lanes.lanes.clock}")
+        pane.entitle(f"lanes by {self._lanes.lanes.clock}")
         pane.show(FrameRows(self._lanes.lanes.table(), columns.lane_table()))
 
     def crumbs(self) -> list[str]:

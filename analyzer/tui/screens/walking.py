@@ -29,14 +29,14 @@ class Walking(Place):
     if TYPE_CHECKING:
 
         @property
-        def rows(self) -> Lines: ...
+        def rows(self) -> Lines: ...  # noqa: D102 - the workspace says
         @property
-        def event_pane(self) -> JsonPane: ...
+        def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
         @property
-        def table(self) -> FrameRows | None: ...
-        def row(self) -> dict[str, Any] | None: ...
-        def fill_rows(self) -> None: ...
-        def enter_pane(self, name: str) -> None: ...
+        def table(self) -> FrameRows | None: ...  # noqa: D102 - the workspace says
+        def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
+        def fill_rows(self) -> None: ...  # noqa: D102 - the workspace says
+        def enter_pane(self, name: str) -> None: ...  # noqa: D102 - the workspace says
 
     def spot(self) -> Spot:
         """Where one is."""

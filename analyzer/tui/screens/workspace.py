@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.timer import Timer
 
 from analyzer.tui import columns
@@ -82,10 +81,10 @@ class Workspace(Walking, Taking, Place):
 
     def on_mount(self) -> None:
         """Name the panes, and fill them."""
-        self.query_one("#strip", Lines).border_title = "lanes"
-        self.query_one("#event", Lines).border_title = "event"
-        self.query_one("#schema", Lines).border_title = "schema"
-        self.query_one("#hits", Lines).border_title = "hits"
+        self.query_one("#strip", Lines).entitle("lanes")
+        self.query_one("#event", Lines).entitle("event")
+        self.query_one("#schema", Lines).entitle("schema")
+        self.query_one("#hits", Lines).entitle("hits")
         self.title_line()
         if self.owner.case is not None:
             self.refill()
@@ -188,7 +187,7 @@ class Workspace(Walking, Taking, Place):
                 at = (model.frame[key] == want).arg_max() if model.frame.height else None
                 if at is not None and model.frame[key][at] == want:
                     row = model.row_of(at)
-            self.rows.border_title = Content(mode)
+            self.rows.entitle(mode)
             self.rows.show(model, row if row is not None else 0)
             self.notes[mode] = ""
             self.title_line()
@@ -269,17 +268,17 @@ class Workspace(Walking, Taking, Place):
         else:
             event.show(shown.model, shown.cursor)
             self.bar.names.learn(shown.model.raw)
-        event.border_title = Content(self._event_title(shown))
+        event.entitle(self._event_title(shown))
         judged = shown.judged if shown is not None else None
         if judged is None:
             schema.show(TextRows([[("no schema judged this", "dim")]]))
-            schema.border_title = "schema"
+            schema.entitle("schema")
         else:
             from analyzer.tui.jsonlines import JsonLines
 
             model = JsonLines(judged.raw, glyphs=self.owner.glyphs, flagged=judged.flagged)
             schema.show(model, model.nearest(judged.focus))
-            schema.border_title = Content(f"schema {judged.origin} · {visible(judged.schema_id, limit=12)}")
+            schema.entitle(f"schema {judged.origin} · {visible(judged.schema_id[:12])}")
         self._column()
         self.title_line()
         self.bar.rerun()
@@ -308,7 +307,7 @@ class Workspace(Walking, Taking, Place):
             at = points["seq"].search_sorted(row["seq"])
             if at < points.height:
                 strip.model.column = strip.model.column_of(points["x"][at], strip.size.width - 1)
-                strip.refresh()
+                strip.redraw()
 
     def _follow_pair(self, pane: Lines) -> None:
         """Move the other pane to the keyword (or the member) that belongs to the one under the cursor."""
@@ -534,7 +533,7 @@ class Workspace(Walking, Taking, Place):
         schema = {"event": pl.Int64, "session": pl.String, "seq": pl.Int64, "path": pl.String, "value": pl.String}
         pane = self.query_one("#hits", Lines)
         pane.show(FrameRows(pl.DataFrame(found, schema=schema, orient="row"), columns.hits()), pane.cursor)
-        pane.border_title = Content(f"hits · {query.language}")
+        pane.entitle(f"hits · {query.language}")
         words = f"{len(found):,} {'match' if len(found) == 1 else 'matches'}"
         self.bar.state(f"{words} · {state} " if state else f"{words} ")
 

@@ -1,0 +1,171 @@
+"""Measures the workspace on a real pseudo-terminal, beside an empty application of the same library.
+
+    python -m tests.tui.measure [EVENTS] [--json]
+
+Writes a saved audit of 1,000,000 events (or EVENTS) to a temporary folder, opens it, and prints medians, 99th percentiles
+and the ratio to the empty application, measured in the same run. Times are from writing a key to the first byte of the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.tui import saved
+from tests.tui.terminal import Terminal, workspace_command
+
+EMPTY = """
+from textual.app import App
+from textual.widgets import Static
+class Empty(App):
+    def compose(self):
+        yield Static("empty shell")
+    def key_j(self):
+        self.query_one(Static).update("x" if not hasattr(self, "n") else str(self.n)); self.n = getattr(self, "n", 0) + 1
+Empty().run()
+"""
+RUNS = 5
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def empty() -> dict[str, float]:
+    starts, keys, memory = [], [], []
+    for _ in range(RUNS):
+        terminal = Terminal([sys.executable, "-c", EMPTY])
+        starts.append(terminal.until(b"empty shell"))
+        terminal.quiet()
+        keys += [terminal.press("j")[0] for _ in range(20)]
+        memory.append(terminal.memory())
+        terminal.send("\x11")
+        terminal.end()
+    return {
+        "shell": statistics.median(starts),
+        "key_p50": statistics.median(keys),
+        "key_p99": percentile(keys, 0.99),
+        "memory": statistics.median(memory),
+    }
+
+
+def shell_and_rows(audit: Path) -> dict[str, float]:
+    shells, rows = [], []
+    for _ in range(RUNS):
+        terminal = Terminal(workspace_command(str(audit)))
+        shells.append(terminal.until("sessions".encode()))
+        rows.append(terminal.until(b"s000"))
+        terminal.quiet()
+        terminal.send("Q")
+        terminal.end()
+    return {"shell": statistics.median(shells), "rows": statistics.median(rows)}
+
+
+def at_work(audit: Path) -> dict[str, float]:
+    out: dict[str, float] = {}
+    terminal = Terminal(workspace_command(str(audit)))
+    terminal.until(b"s000")
+    terminal.quiet(1.0)
+    terminal.send("a")
+    terminal.until(b"ARG001")
+    terminal.quiet(0.5)
+    began = time.monotonic()
+    terminal.send("a")
+    terminal.until(b"item.delta")
+    out["events_table"] = (time.monotonic() - began) * 1000
+    terminal.quiet(1.0)
+    for name, key, times in (("down", "j", 60), ("page", "pagedown", 30), ("end", "G", 1)):
+        pressed = [terminal.press(key) for _ in range(times)]
+        out[f"{name}_p50"] = statistics.median(first for first, _, _ in pressed)
+        out[f"{name}_p99"] = percentile([first for first, _, _ in pressed], 0.99)
+        out[f"{name}_bytes"] = statistics.median(count for _, _, count in pressed)
+    jumps = [terminal.press(key) for _ in range(8) for key in ("g", "G")]
+    out["jump_p50"] = statistics.median(first for first, _, _ in jumps)
+    ups = [terminal.press("k")[0] for _ in range(30)]
+    out["up_at_end_p50"] = statistics.median(ups)
+    terminal.quiet()
+    filters = []
+    for word in ("type:tool", "turn_777", "kind=input"):
+        terminal.send("f")
+        terminal.quiet(0.2)
+        terminal.send("\x15", word)
+        terminal.quiet(0.2)
+        began, before = time.monotonic(), len(terminal.output)
+        terminal.send("enter")
+        while b" of " not in terminal.output[before:] or b"1,000,000" in terminal.output[before:]:
+            terminal.read(0.02)
+            if time.monotonic() - began > 10:
+                break
+        filters.append((time.monotonic() - began) * 1000)
+        terminal.quiet(0.5)
+    out["filter_median"] = statistics.median(filters)
+    terminal.send("f")
+    terminal.quiet(0.2)
+    terminal.send("\x15", "!delta turn~777")
+    terminal.send("enter")
+    during = [terminal.press("j")[0] for _ in range(5)]
+    out["key_while_filtering"] = statistics.median(during)
+    terminal.quiet(0.5)
+    out["memory"] = terminal.memory()
+    terminal.send("Q")
+    out["left_with"] = float(terminal.end() or 0)
+    return out
+
+
+def big_event(folder: Path) -> dict[str, float]:
+    """An event of 100,000 leaves: from entering its row to its first line."""
+    audit = saved.write(folder, 400, big=100_000)
+    terminal = Terminal(workspace_command(str(audit)))
+    terminal.until(b"1 of 1")
+    terminal.quiet(0.6)
+    terminal.send("a")
+    terminal.quiet(0.6)
+    times = []
+    for _ in range(5):
+        terminal.send("j")
+        terminal.quiet(0.4)
+        before, began = len(terminal.output), time.monotonic()
+        terminal.send("k")
+        while b"leaves" not in terminal.output[before:] and time.monotonic() - began < 10:
+            terminal.read(0.01)
+        times.append((time.monotonic() - began) * 1000)
+        terminal.quiet(0.4)
+    terminal.send("Q")
+    terminal.end()
+    return {"big_event": statistics.median(times)}
+
+
+def measure(events: int) -> dict[str, dict[str, float]]:
+    with tempfile.TemporaryDirectory() as folder:
+        audit = saved.write(Path(folder) / "many", events)
+        base = empty()
+        start = shell_and_rows(audit)
+        work = {**at_work(audit), **big_event(Path(folder) / "big")}
+    ratios = {
+        "shell": start["shell"] / base["shell"],
+        "rows": start["rows"] / base["shell"],
+        "down": work["down_p50"] / base["key_p50"],
+        "memory": work["memory"] / base["memory"],
+    }
+    return {"empty": base, "start": start, "work": work, "ratio_to_empty": ratios}
+
+
+def main() -> None:
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    found = measure(numbers[0] if numbers else 1_000_000)
+    if "--json" in sys.argv:
+        sys.stdout.write(json.dumps(found, indent=1) + "\n")
+        return
+    for part, figures in found.items():
+        sys.stdout.write(f"{part}\n")
+        for name, value in figures.items():
+            sys.stdout.write(f"  {name:<22}{value:>12.2f}\n")
+
+
+if __name__ == "__main__":
+    main()
