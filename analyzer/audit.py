@@ -216,7 +216,12 @@ def audit_partition(
         answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
     answer["found"] = found
     answer["counts"] = counts_of(trace)
-    answer["offer_events"] = trace.events.filter(pl.col("event").is_in(trace.offers["event"].implode()))
+    # The rules about tools see all sessions at once: they need every table, and where it was shown first.
+    shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")
+    answer["first_showings"] = shown.unique(["session", "channel", "table"], keep="first", maintain_order=True)
+    answer["shown_tables"] = trace.tables
+    places = pl.concat([trace.offers["event"], answer["first_showings"]["event"]])
+    answer["offer_events"] = trace.events.filter(pl.col("event").is_in(places.implode()))
     return answer, [(crash.rule.code, crash.error) for crash in crashes]
 
 
@@ -252,8 +257,8 @@ def conclude(
         calls, results, in_force(calls, offers, "arguments"), in_force(calls, offers, "output"), files, offers,
         placed["faults"], store,
     )
-    named = pl.concat([offers["schema_id"], files["schema_id"]]).drop_nulls().unique().to_list()
-    schemas, facts = store.frames(named)
+    advertised = set(offers["schema_id"].drop_nulls())
+    schemas, facts = store.frames(advertised | set(files["schema_id"]), advertised=advertised)
     return Trace(
         settings=settings,
         sources=recorded["sources"],
@@ -286,7 +291,7 @@ def conclude(
 def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
     """One frame of all partitions; what several of them have of one schema or tool is kept once."""
     whole = pl.concat(parts)
-    if name in ("schemas", "schema_facts", "tools", "contracts"):
+    if name in ("schemas", "schema_facts", "tools", "contracts", "shown_tables"):
         return whole.unique(maintain_order=True).sort(whole.columns[:3], maintain_order=True)
     if name == "sessions":
         return whole.sort("first_event")
@@ -300,7 +305,10 @@ def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
 def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl.DataFrame, list[tuple[str, str]]]:
     """The findings of the rules that see all sessions at once."""
     trace = Trace(settings=settings).with_frames(
-        events=whole.pop("offer_events"), sources=whole["sources"], **{name: whole[name] for name in _KEPT}
+        events=whole.pop("offer_events"),
+        showings=whole.pop("first_showings"),
+        tables=whole.pop("shown_tables"),
+        **{name: whole[name] for name in ("sources", *_KEPT)},
     )
     hits, crashes = run(rules, trace)
     return assemble(settle(hits), trace), [(crash.rule.code, crash.error) for crash in crashes]

@@ -127,6 +127,7 @@ TABLES = pl.Schema(
         "table": pl.String,  # digest of its text; key
         "shape": pl.String,  # whose tool table it is: openai, responses, chat, anthropic, mcp, gemini, bedrock, codex
         "text": pl.String,  # JSON text of the list of tools
+        "server": pl.String,  # the MCP server whose listing it is; null: the table says itself which are whose
     }
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +46,7 @@ class Contract:
     file: str
     line: int  #: from 1
     pointer: str
+    judge: Judge = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +226,13 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
         file=str(path),
         line=line or 1,
         pointer=found.pointer,
+        judge=judge,
     )
 
 
 def _line(raw: bytes, pointer: str) -> int | None:
+    if b"\n" not in raw.rstrip():
+        return 1  # written in one line, as large files are: no need to look for the place
     try:
         return raw.count(b"\n", 0, locate(raw, pointer)[0]) + 1
     except (LookupError, ValueError):

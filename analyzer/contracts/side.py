@@ -54,7 +54,6 @@ class _Judge:
 
     def accepts(self, value: Any) -> bool | None:
         try:
-            measure(value)
             if self._bounded.valid(value, counted=self._no_references):
                 return True
             if self._patterns:
@@ -95,6 +94,10 @@ class Side:
 
     def judges(self, value: Any) -> bool | None:
         """Say whether the schema accepts the value; None where that cannot be decided."""
+        try:
+            measure(value)
+        except Undecided:
+            return None
         return self._whole.accepts(value)
 
     def accepts(self, schema: Any, value: Any) -> bool:

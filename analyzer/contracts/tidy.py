@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = ["plain", "spell", "text", "tidy"]
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))  # made once: `json.dumps` makes one each time
 _GROUPS = (
     frozenset({"properties", "patternProperties", "additionalProperties"}),
     frozenset({"items", "prefixItems"}),
@@ -88,7 +89,7 @@ def spell(value: Any) -> str:
 
 def text(value: Any) -> str:
     """Spell a value that is plain already."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def _joined(schema: dict[str, Any], parts: list[Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ from analyzer.contracts.schemas import canonical, decode, schema_id
 from analyzer.contracts.tables import parse_tool_table
 from analyzer.frames import CONTRACTS, OFFERS, SCHEMA_FACTS, SCHEMAS, TOOLS
 
+MAX_TABLE_BYTES = 64 << 20  # of one tool table that is read
+
 # Whose schemas are draft-07 unless they say otherwise.
 _DRAFT7_SHAPES = frozenset({"mcp"})
 
@@ -27,9 +30,8 @@ class SchemaStore:
         self._values: dict[str, Any] = {}
         self._dialects: dict[str, str] = {}
         self._judges: dict[str, Judge] = {}
-        self._facts: dict[str, list[tuple[str, str, str]]] = {}
 
-    def add(self, schema: Any, *, dialect: str = dialects.DEFAULT) -> str:
+    def add(self, schema: Any, *, dialect: str = dialects.DEFAULT, judge: Judge | None = None) -> str:
         """The id of a schema; the same JSON value under another default dialect is another schema."""
         dialect = dialects.dialect_of(schema, default=dialect)
         name = schema_id(schema)
@@ -38,6 +40,8 @@ class SchemaStore:
         if name not in self._values:
             self._values[name] = schema
             self._dialects[name] = dialect
+            if judge is not None and not self._assert_formats:
+                self._judges[name] = judge
         return name
 
     def value(self, name: str) -> Any:
@@ -53,16 +57,15 @@ class SchemaStore:
             )
         return judge
 
-    def frames(self, names: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """SCHEMAS and SCHEMA_FACTS of these ids."""
-        names = sorted(set(names))
+    def frames(self, names: Iterable[str], *, advertised: Collection[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """SCHEMAS of these ids, and SCHEMA_FACTS of those that were advertised: the TOOL rules are about these."""
         rows, known = [], []
-        for name in names:
-            schema = self._values[name]
-            rows.append((name, self._dialects[name], self.judge(name).problem, canonical(schema).decode()))
-            if name not in self._facts:
-                self._facts[name] = [(fact.pointer, fact.fact, str(fact.value)) for fact in facts(schema)]
-            known += [(name, *fact) for fact in self._facts[name]]
+        for name in sorted(set(names)):
+            schema, dialect = self._values[name], self._dialects[name]
+            text = canonical(schema).decode("utf-8", "backslashreplace")
+            rows.append((name, dialect, self.judge(name).problem, text))
+            if name in advertised:
+                known += [(name, fact.pointer, fact.fact, str(fact.value)) for fact in facts(schema, dialect=dialect)]
         return (
             pl.DataFrame(rows, schema=SCHEMAS, orient="row"),
             pl.DataFrame(known, schema=SCHEMA_FACTS, orient="row"),
@@ -72,9 +75,9 @@ class SchemaStore:
 def tools_of(tables: pl.DataFrame, store: SchemaStore) -> pl.DataFrame:
     """TABLES -> TOOLS; the schemas go to the store."""
     rows = []
-    for table, shape, text in tables.select("table", "shape", "text").iter_rows():
+    for table, shape, text, server in tables.select("table", "shape", "text", "server").iter_rows():
         try:
-            definitions = parse_tool_table(decode(text.encode()))
+            definitions = parse_tool_table(decode(text.encode(), most=MAX_TABLE_BYTES), server=server)
         except (msgspec.DecodeError, ValueError, RecursionError):
             continue  # TOOL001 names a table that cannot be read
         dialect = dialects.DRAFT7 if shape in _DRAFT7_SHAPES else dialects.DEFAULT
@@ -102,7 +105,7 @@ def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFram
     rows = [
         (
             f"{entry.server}/{entry.tool}" if entry.server else entry.tool,
-            *(entry.server, entry.tool, entry.role, store.add(entry.schema, dialect=entry.dialect)),
+            *(entry.server, entry.tool, entry.role, store.add(entry.schema, dialect=entry.dialect, judge=entry.judge)),
             *(entry.file, entry.line, entry.pointer),
         )
         for entry in (contracts.entries if contracts is not None else ())

@@ -16,7 +16,7 @@ from analyzer.read.files import Source, Stream
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
 from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.recording import Recording
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
@@ -38,6 +38,19 @@ def read(
     """
     recording = recording if recording is not None else Recording()
     rows = Rows()
+    with no_collection():
+        _read_all(sources, rows, recording, input_format, progress)
+    recording.add(rows.take())
+    return recording
+
+
+def _read_all(
+    sources: list[Source],
+    rows: Rows,
+    recording: Recording,
+    input_format: str | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> None:
     for number, source in enumerate(sources):
         if progress is not None:
             progress("read", number, len(sources))
@@ -47,8 +60,6 @@ def read(
             recording.problems.append(error)
             continue
         recording.sources.append(_read_source(source, stream, rows, recording, input_format))
-    recording.add(rows.take())
-    return recording
 
 
 def _read_source(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
 
@@ -35,6 +37,18 @@ _EVENT_COLUMNS = (
 def event_number(source: int, record: int, part: int = 0) -> int:
     """The number of one recorded event in the run; sorts by source, record and part."""
     return (source << RECORD_BITS | record) << PART_BITS | min(part, PART_LIMIT)
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Without the cyclic garbage collector, which would walk millions of new rows again and again (a tenth of reading)."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class Rows:
@@ -99,12 +113,13 @@ class Rows:
             event_id=[record.event_id for record in records],
         )
 
-    def table(self, text: bytes, shape: str) -> str:
+    def table(self, text: bytes, shape: str, server: str | None = None) -> str:
         """The digest of a tool table (JSON text of a list), kept once however often it is shown."""
-        digest = blake2b(text, digest_size=12, person=shape.encode()[:16]).hexdigest()
+        key = b"" if server is None else server.encode()[:64]
+        digest = blake2b(text, digest_size=12, person=shape.encode()[:16], key=key).hexdigest()
         if digest not in self._known_tables:
             self._known_tables.add(digest)
-            self.tables.append((digest, shape, text.decode("utf-8", "replace")))
+            self.tables.append((digest, shape, text.decode("utf-8", "replace"), server))
         return digest
 
     def take(self) -> dict[str, pl.DataFrame]:

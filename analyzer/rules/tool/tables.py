@@ -39,7 +39,7 @@ def tables(trace: Trace, *literals: str) -> Iterator[Table]:
         .sort("event", "pointer")
         .group_by("table", maintain_order=True)
         .agg(pl.col("session", "event", "channel", "pointer").first(), pl.col("session").n_unique().alias("sessions"))
-        .join(trace.tables.lazy().filter(wanted), on="table", maintain_order="left")
+        .join(trace.tables.lazy().filter(wanted).select("table", "shape", "text"), on="table", maintain_order="left")
         .collect()
     )
     for row in rows.iter_rows(named=True):
