@@ -57,9 +57,13 @@ class Audit:
     problems: list[AnalyzerError] = field(default_factory=list)
     unrecognised: list[str] = field(default_factory=list)
     crashed: list[tuple[str, str]] = field(default_factory=list)
+    sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
+    """The inputs as they were opened: standard input is kept nowhere else. Empty in a saved audit."""
 
     def evidence(self) -> Evidence:
         """Raw bytes of the records; raises EvidenceUnavailable where a log has moved or changed since."""
+        if self.sources:
+            return Evidence(self.sources)
         sources = self.frames["sources"]
         return Evidence([Source(number, path) for number, path in sources.select("source", "path").iter_rows()])
 
@@ -171,6 +175,7 @@ def audit(
         problems=problems,
         unrecognised=inputs.filter((pl.col("format") == "") & ~pl.col("source").is_in(_named(sources)))["path"].to_list(),
         crashed=sorted(set(crashed)),
+        sources=tuple(sources),
     )
 
 

@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import shlex
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -174,6 +176,13 @@ def test_what_cannot_be_judged_must_not_run(capsys: Caught, traces: Path) -> Non
     record = gates(capsys, traces)["call_1130_07"]
     assert (record["execute"], record["pass"]) == (False, [])
     assert record["fail"] == [{"path": "", "reason": "unverifiable"}]
+
+
+def test_standard_input_is_read_like_a_file(root: Path, traces: Path) -> None:
+    log = traces / INCIDENT
+    command = [sys.executable, "-m", "analyzer", "gate"]
+    piped = subprocess.run([*command, "-"], cwd=root, input=log.read_bytes(), capture_output=True, check=True)
+    assert piped.stdout == subprocess.run([*command, log], cwd=root, capture_output=True, check=True).stdout
 
 
 # --- what is no log
