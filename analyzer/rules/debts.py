@@ -20,12 +20,16 @@ def snapshots(trace: Trace) -> pl.LazyFrame:
     return trace.session_states.lazy().filter(pl.col("pending").is_not_null()).select("session", "seq").sort("seq")
 
 
-def no_longer_pending(trace: Trace) -> pl.LazyFrame:
-    """The calls that a snapshot after their last listing as a required action leaves out: call, gone."""
-    listed = trace.call_sightings.lazy().filter(pl.col("stage") == "action").group_by("session", "call")
+def no_longer_pending(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
+    """Those of the calls that a snapshot after their last listing as a required action leaves out: call, gone."""
+    shown = trace.call_sightings.lazy().filter(pl.col("stage") == "action").join(calls, on="call", how="semi")
+    listed = shown.group_by("session", "call")
     last = snapshots(trace).group_by("session").agg(last=pl.max("seq"))
     return (
-        listed.agg(pl.max("seq")).join(last, on="session").select("call", gone=pl.col("last") > pl.col("seq")).filter("gone")
+        listed.agg(pl.max("seq"))
+        .join(last, on="session")
+        .select("call", gone=pl.col("last") > pl.col("seq"))
+        .filter("gone")
     )
 
 
@@ -36,7 +40,7 @@ def went_on(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
     its turn came another reply or a message of the assistant) and `after` (in its session came any reply or message).
     """
     turns = trace.turns.lazy().filter(pl.col("until").is_not_null()).select("session", "turn", ended="status")
-    gone = no_longer_pending(trace)
+    gone = no_longer_pending(trace, calls)
     said = trace.messages.lazy().select("session", "turn", "role", "seq")
     # Replies are numbered, not ordered: a later one is another one that begins later.
     replies = (

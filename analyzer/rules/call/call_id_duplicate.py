@@ -46,7 +46,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .then(pl.format("turn {}", pl.col("turn").fill_null("")))
         .otherwise(pl.format("reply {}", "reply"))
     )
-    calls = trace.calls.lazy().filter(pl.col("call_id").is_not_null(), pl.col("call_id") != "")
+    calls = trace.calls.lazy().filter(pl.col("call_id").is_duplicated(), pl.col("call_id") != "")
     by = ["session", "wire", "scope", "call_id"]
     named = calls.select("call", "session", "wire", "call_id", "name", "event", "pointer", "seq", "result", scope=scope)
     again = (

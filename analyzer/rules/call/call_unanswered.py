@@ -47,6 +47,8 @@ def check(trace: Trace) -> pl.LazyFrame:
         .filter(pl.col("result").is_null(), pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
         .join(async_tools(trace), on=["session", "tool"], how="anti")
         .sort("call")
+        .collect()
+        .lazy()
     )
     listed = snapshots(trace).select("session", listed=pl.lit(value=True)).unique()
     refused = (

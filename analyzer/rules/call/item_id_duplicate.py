@@ -73,20 +73,25 @@ def _within_a_request(trace: Trace) -> pl.LazyFrame:
 
 
 def _across_items(trace: Trace) -> pl.LazyFrame:
-    known = trace.sessions.lazy().filter(pl.col("wires").str.contains_any(list(_WIRES))).select("session").unique()
-    columns = ("session", "event", "pointer", "item_id", "what")
-    calls = trace.calls.lazy().filter(pl.col("wire").is_in(list(_WIRES)))
-    results = trace.result_sightings.lazy().filter(pl.col("wire").is_in(list(_WIRES)), pl.col("item_id").is_not_null())
-    calls = calls.with_columns(what=pl.format("the call {}", pl.coalesce("call_id", "item_id")))
+    known = trace.sessions.filter(pl.col("wires").str.contains_any(list(_WIRES)))["session"].implode()
+    columns = ("session", "event", "pointer", "item_id", "pair_id")
+    here = pl.col("wire").is_in(list(_WIRES)) & pl.col("item_id").is_not_null()
     # An item of a server's call holds call and result in one.
-    results = results.filter(pl.col("pair_id") != pl.col("item_id")).with_columns(
-        what=pl.format("the result of {}", pl.col("pair_id"))
-    )
-    messages = trace.messages.lazy().join(known, on="session", how="semi").with_columns(what=pl.lit("a message"))
+    apart = here & (pl.col("pair_id") != pl.col("item_id"))
+    messages = trace.messages.filter(pl.col("item_id").is_not_null() & pl.col("session").is_in(known))
+    items = [
+        trace.calls.filter(here).select(*columns, what=pl.lit("the call")),
+        trace.result_sightings.filter(apart).select(*columns, what=pl.lit("the result of")),
+        messages.select(*columns[:4], pl.lit(None, pl.String).alias("pair_id"), what=pl.lit("a message")),
+    ]
     by = ["session", "item_id"]
+    what = pl.col("what")
     again = (
-        pl.concat([each.select(columns) for each in (calls, results, messages)])
-        .filter(pl.col("item_id").is_not_null(), pl.col("what").n_unique().over(by) > 1)
+        pl.concat(items)
+        .lazy()
+        .filter(pl.col("item_id").is_duplicated())
+        .with_columns(what=pl.when(what == "a message").then(what).otherwise(pl.format("{} {}", what, "pair_id")))
+        .filter(pl.col("what").n_unique().over(by) > 1)
         .sort("event", "pointer")
         .unique([*by, "what"], keep="first", maintain_order=True)
         .with_columns(

@@ -35,13 +35,13 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Results sent after the end of their call's turn, or after the call was cancelled."""
-    calls = trace.calls.lazy().join(async_tools(trace), on=["session", "tool"], how="anti")
+    calls = trace.calls.lazy()
     # What the server writes itself (echoes, items on a page) may stand anywhere after the fact.
     sent = (
         trace.results.lazy()
         .filter(pl.col("stage").is_in(["post", "executor", "message"]), ~pl.col("other_turn").fill_null(value=False))
         .select("result", "call", "seq", "event")
-        .join(calls.select("session", "call", "call_id", "turn"), on="call", maintain_order="left")
+        .join(calls.select("session", "call", "call_id", "turn", "tool"), on="call", maintain_order="left")
     )
     turns = trace.turns.lazy().filter(pl.col("until").is_not_null())
     ended = sent.join(
@@ -56,10 +56,11 @@ def check(trace: Trace) -> pl.LazyFrame:
         .agg(until=pl.min("seq"), end=pl.min("event"))
         .with_columns(status=pl.lit("cancelled"))
     )
-    columns = ["result", "call", "session", "call_id", "seq", "event", "until", "status", "end"]
+    columns = ["result", "call", "session", "tool", "call_id", "seq", "event", "until", "status", "end"]
     late = (
         pl.concat([ended.select(columns), sent.join(cancelled, on="call").select(columns)])
         .filter(pl.col("seq") > pl.col("until"))
+        .join(async_tools(trace), on=["session", "tool"], how="anti")
         .sort("result", "until")
         .unique("result", keep="first", maintain_order=True)
     )

@@ -48,14 +48,37 @@ def check(trace: Trace) -> pl.LazyFrame:
     found = pl.concat([in_session, in_turn]).sort("result").collect()
     if found.is_empty():
         return hits(())
-    calls = trace.calls.lazy().filter(pl.col("session").is_in(found["session"].implode())).sort("seq", "call")
-    near = calls.select("session", "call_id", "item_id", "event", "pointer", "result").collect()
-    return hits(_hit(row, near.filter(pl.col("session") == row["session"])) for row in found.iter_rows(named=True))
+    near = _near(trace, found)
+    return hits(_hit(row, near.get((row["session"], row["pair_id"]), [])) for row in found.iter_rows(named=True))
 
 
-def _hit(row: dict[str, Any], calls: pl.DataFrame) -> dict[str, Any]:
+def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The calls that a wrong id may mean: of this item, of an id that begins alike, or still open."""
+    wrong, call_id = pl.col("wrong"), pl.col("call_id")
+    wanted = found.lazy().select("session", wrong="pair_id").unique()
+    calls = (
+        trace.calls.lazy()
+        .filter(call_id != "")
+        .select("session", "call_id", "item_id", "event", "pointer", "seq", waiting=pl.col("result").is_null())
+    )
+    alike = (wrong.str.len_chars() >= _CUT) & (call_id.str.starts_with(wrong) | wrong.str.starts_with(call_id))
+    item = (pl.col("item_id") == wrong).fill_null(value=False)
+    candidates = (
+        wanted.join(calls, on="session")
+        .with_columns(item=item, alike=alike)
+        .filter(pl.any_horizontal("item", "alike", "waiting"))
+        .sort("session", "wrong", "seq", "call_id")
+        .collect()
+    )
+    near: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in candidates.iter_rows(named=True):
+        near.setdefault((row["session"], row["wrong"]), []).append(row)
+    return near
+
+
+def _hit(row: dict[str, Any], near: list[dict[str, Any]]) -> dict[str, Any]:
     wrong = visible(row["pair_id"], limit=80)
-    match, why = _nearest(row["pair_id"], calls)
+    match, why = _nearest(row["pair_id"], near)
     hit: dict[str, Any] = {
         "result": row["result"],
         "call_id": row["pair_id"],
@@ -72,15 +95,11 @@ def _hit(row: dict[str, Any], calls: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _nearest(wrong: str, calls: pl.DataFrame) -> tuple[dict[str, Any] | None, str]:
-    rows = [row for row in calls.iter_rows(named=True) if row["call_id"]]
-    for row in rows:
-        if row["item_id"] == wrong:
-            return row, "it is the item id of"
-    if len(wrong) >= _CUT:
-        for row in rows:
-            if row["call_id"].startswith(wrong) or wrong.startswith(row["call_id"]):
-                return row, "it is a cut or lengthened"
-    waiting = {row["call_id"]: row for row in rows if row["result"] is None}
-    near = did_you_mean(wrong, waiting)
-    return (waiting[near], "the nearest open call is") if near is not None else (None, "")
+def _nearest(wrong: str, near: list[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
+    for kind, why in (("item", "it is the item id of"), ("alike", "it is a cut or lengthened")):
+        row = next((row for row in near if row[kind]), None)
+        if row is not None:
+            return row, why
+    waiting = {row["call_id"]: row for row in near}
+    best = did_you_mean(wrong, waiting)
+    return (waiting[best], "the nearest open call is") if best is not None else (None, "")

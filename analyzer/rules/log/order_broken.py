@@ -30,7 +30,7 @@ from datetime import timedelta
 import polars as pl
 
 from analyzer.rules.hits import hits, place
-from analyzer.rules.order import comparable
+from analyzer.rules.order import comparable, in_order
 from analyzer.trace import Trace
 
 # Formats that write a parent when it ends, after its children.
@@ -66,35 +66,13 @@ def _results(trace: Trace) -> pl.LazyFrame:
 
 
 def _steps_back(trace: Trace) -> pl.LazyFrame:
-    events = trace.events.lazy().filter(pl.col("copy").is_null()).sort("event")
-    by = ["session", "source"]
-    number, before = pl.col("number"), pl.col("number").shift(1).over(by)
-    numbers = events.filter(number.is_not_null()).with_columns(was=before, then=pl.col("event").shift(1).over(by))
-    # Numbers that begin anew are those of the next response or connection.
-    numbers = numbers.filter(number < pl.col("was"), number > 1).select(
-        *by, "event", "then", now=number.cast(pl.String), was=pl.col("was").cast(pl.String), what=pl.lit("number")
-    )
-    spans = trace.sources.lazy().filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS))).select("source")
-    skew = timedelta(seconds=trace.settings.clock_skew)
-    times = (
-        events.filter(pl.col("time").is_not_null())
-        .join(spans, on="source", how="anti", maintain_order="left")
-        .with_columns(was=pl.col("time").shift(1).over(by), then=pl.col("event").shift(1).over(by))
-        .filter(pl.col("time") < pl.col("was") - skew)
-        .select(
-            *by,
-            "event",
-            "then",
-            now=pl.col("time").dt.to_string("iso:strict"),
-            was=pl.col("was").dt.to_string("iso:strict"),
-            what=pl.lit("time"),
-        )
-    )
+    steps = pl.concat([_numbers(trace), _clock(trace)])
+    if steps.is_empty():
+        return hits(())
     first = (
-        pl.concat([numbers, times])
-        .sort("event", "what")
-        .group_by(*by, "what", maintain_order=True)
-        .agg(pl.first("event", "then", "now", "was"), count=pl.len())
+        steps.sort("event", "what")
+        .group_by("session", "source", "what", maintain_order=True)
+        .agg(pl.first("event", "now", "was"), count=pl.len())
     )
     return hits(
         {
@@ -104,9 +82,41 @@ def _steps_back(trace: Trace) -> pl.LazyFrame:
             "keyword": row["what"],
             "message": f"The {row['what']} goes back from {row['was']} to {row['now']}{_times(row['count'])}.",
             "hint": _HINT,
-            "related": [place(row["then"], "", "the event before")],
         }
-        for row in first.collect().iter_rows(named=True)
+        for row in first.iter_rows(named=True)
+    )
+
+
+def _numbers(trace: Trace) -> pl.DataFrame:
+    step = pl.col("number").diff().over("key", "source")
+    return (
+        in_order(trace, "number")
+        .with_columns(step=step)
+        # Numbers that begin anew are those of the next response or connection.
+        .filter(pl.col("step") < 0, pl.col("number") > 1)
+        .select(
+            *("session", "source", "event"),
+            now=pl.col("number").cast(pl.String),
+            was=(pl.col("number") - pl.col("step")).cast(pl.String),
+            what=pl.lit("number"),
+        )
+    )
+
+
+def _clock(trace: Trace) -> pl.DataFrame:
+    skew = timedelta(seconds=trace.settings.clock_skew)
+    spans = trace.sources.filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS)))["source"].implode()
+    times = in_order(trace, "time").filter(~pl.col("source").is_in(spans))
+    # Where the clock of the whole file never goes back, that of no session does.
+    if times.select(((pl.col("time").diff() < -skew) & (pl.col("source").diff() == 0)).any()).item():
+        times = times.with_columns(step=pl.col("time").diff().over("key", "source"))
+    else:
+        times = times.clear().with_columns(step=pl.lit(None, pl.Duration("us")))
+    return times.filter(pl.col("step") < -skew).select(
+        *("session", "source", "event"),
+        now=pl.col("time").dt.to_string("iso:strict"),
+        was=(pl.col("time") - pl.col("step")).dt.to_string("iso:strict"),
+        what=pl.lit("time"),
     )
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.hits import hits
-from analyzer.rules.order import record_of
+from analyzer.rules.order import in_order, record_of
 from analyzer.trace import Trace
 
 
@@ -44,36 +44,43 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 
 def _gaps(trace: Trace) -> pl.LazyFrame:
-    numbered = trace.events.lazy().filter(pl.col("number").is_not_null(), pl.col("copy").is_null()).sort("event")
     # Numbers may count the session's events or those of the whole file: a gap is one only if it is one in both.
-    here = pl.col("number") - pl.col("number").shift(1).over("session", "source")
-    there = pl.col("number") - pl.col("number").shift(1).over("source")
-    missing = pl.min_horizontal(here, there) - 1
+    here, there = pl.col("number").diff().over("key", "source"), pl.col("number").diff().over("source")
     return (
-        numbered.with_columns(missing=missing, before=pl.col("number").shift(1).over("source"))
+        in_order(trace, "number")
+        .lazy()
+        .with_columns(missing=pl.min_horizontal(here, there) - 1)
         .filter(pl.col("missing") > 0)
         .group_by("session", maintain_order=True)
-        .agg(pl.first("event", "before", "number"), pl.sum("missing"))
+        .agg(pl.first("event", "number"), pl.sum("missing"), first=pl.first("missing"))
         .select(
             "session",
             "event",
             kind=pl.lit("gap"),
             message=pl.format(
-                "{} numbers are missing, the first after {}: the next is {}.", "missing", "before", "number"
+                "{} numbers are missing, the first after {}: the next is {}.",
+                "missing",
+                pl.col("number") - pl.col("first") - 1,
+                "number",
             ),
         )
     )
 
 
 def _unfinished(trace: Trace) -> pl.LazyFrame:
+    item = pl.col("stage").is_in(["item", "done"])
+    stages = (
+        trace.call_sightings.lazy()
+        .filter(item)
+        .group_by("call")
+        .agg(pl.max("event"), open=~(pl.col("stage") == "done").any())
+    )
     added = trace.events.lazy().filter(pl.col("type").str.ends_with("item.added")).select("event")
-    begun = trace.call_sightings.lazy().join(added, on="event", how="semi").select("call").unique()
-    finished = trace.call_sightings.lazy().filter(pl.col("stage") == "done").select("call").unique()
+    begun = stages.filter("open").join(added, on="event", how="semi")
     completed = trace.turns.lazy().filter(pl.col("status") == "completed").select("session", "turn")
     return (
         trace.calls.lazy()
         .join(begun, on="call", how="semi")
-        .join(finished, on="call", how="anti")
         .join(completed, on=["session", "turn"], how="semi")
         .sort("call")
         .group_by("session", maintain_order=True)

@@ -26,23 +26,28 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.debts import async_tools
+from analyzer.rules.order import times_of
 from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Client calls whose result came later than allowed after they were required."""
-    times = trace.events.lazy().filter(pl.col("time").is_not_null()).select("event", "time")
     answers = trace.results.lazy().select("result", answer="event")
-    seconds = (pl.col("time_right") - pl.col("time")).dt.total_microseconds() / 1_000_000
-    return (
+    answered = (
         trace.calls.lazy()
         .filter(pl.col("action_event").is_not_null(), pl.col("result").is_not_null())
-        .join(async_tools(trace), on=["session", "tool"], how="anti")
         .join(answers, on="result")
-        .join(times, left_on="action_event", right_on="event")
-        .join(times, left_on="answer", right_on="event")
+        .select("session", "tool", "call", "call_id", "name", "action_event", "answer")
+        .collect()
+    )
+    waited = times_of(trace, answered["answer"]) - times_of(trace, answered["action_event"])
+    seconds = pl.col("waited").dt.total_microseconds() / 1_000_000
+    return (
+        answered.lazy()
+        .with_columns(waited=waited)
         .with_columns(waited=seconds)
         .filter(pl.col("waited") > trace.settings.waited)
+        .join(async_tools(trace), on=["session", "tool"], how="anti")
         .sort("call")
         .select(
             "call",

@@ -24,6 +24,8 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Refusals whose call was answered with success."""
+    if not trace.gates.select((~pl.col("execute")).any()).item():
+        return hits(())
     ran = (
         trace.calls.lazy()
         .filter(pl.col("outcome") == "ok")

@@ -26,6 +26,8 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """The second client call of every reply that was asked for under `parallel: false`."""
+    if not trace.session_states.select((~pl.col("parallel")).any()).item():
+        return hits(())
     states = (
         trace.session_states.lazy()
         .filter(pl.col("parallel").is_not_null())

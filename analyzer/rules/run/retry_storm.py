@@ -43,11 +43,12 @@ from analyzer.trace import Trace
 def check(trace: Trace) -> pl.LazyFrame:
     """Runs of failures of one call; the evidence is the last of them."""
     by = ["session", "tool"]
-    failed = pl.col("outcome") == "error"
+    failed = trace.calls.lazy().filter(pl.col("outcome") == "error").group_by(by).agg(failures=pl.len())
+    often = failed.filter(pl.col("failures") >= trace.settings.retries)
     calls = (
         trace.calls.lazy()
         .filter(pl.col("outcome").is_in(["ok", "error", "unknown"]))
-        .filter(failed.sum().over(by) >= trace.settings.retries)
+        .join(often, on=by, how="semi")
         .sort("session", "tool", "seq", "call")
         .select(*by, "call", "call_id", "name", "text", "outcome", "event", "pointer")
         .collect()

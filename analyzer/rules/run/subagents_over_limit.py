@@ -48,17 +48,18 @@ def check(trace: Trace) -> pl.LazyFrame:
     # A subagent with several open turns counts once: only its first opening and last closing change the number.
     open_turns = pl.col("step").cum_sum().over(by)
     changed = ((pl.col("step") == 1) & (open_turns == 1)) | ((pl.col("step") == -1) & (open_turns == 0))
-    events = trace.events.lazy().select("session", "seq", "event")
     found = (
         steps.sort("session", "seq", "step", "turn")
         .filter(changed)
         .with_columns(running=pl.col("step").cum_sum().over("session"))
         .filter(pl.col("running") > pl.col("limit"))
         .unique("session", keep="first", maintain_order=True)
-        .join(events, on=["session", "seq"], how="left", maintain_order="left")
-        .unique("session", keep="first", maintain_order=True)
         .collect()
     )
+    if found.is_empty():
+        return hits(())
+    events = trace.events.lazy().select("session", "seq", "event")
+    placed = found.lazy().join(events, on=["session", "seq"], maintain_order="left").collect()
     return hits(
         {
             "session": row["session"],
@@ -69,5 +70,5 @@ def check(trace: Trace) -> pl.LazyFrame:
             "message": f"{row['running']} subagents are at work at once; the session allows {row['limit']}.",
             "hint": "Look at who starts subagents, and whether the limit was meant.",
         }
-        for row in found.iter_rows(named=True)
+        for row in placed.iter_rows(named=True)
     )
