@@ -12,10 +12,10 @@ from itertools import islice, product
 from typing import Any
 
 from analyzer.contracts.bounded import Bounded, Undecided, measure
-from analyzer.contracts.pattern_sample import samples
+from analyzer.contracts.exemplar import exemplar
 from analyzer.contracts.tidy import text
 
-__all__ = ["MAX_ITEMS", "MAX_LEVEL", "TYPES", "Side", "distinct", "element", "scalars", "types", "without"]
+__all__ = ["MAX_ITEMS", "MAX_LEVEL", "TYPES", "Side", "distinct", "element", "samples", "scalars", "types", "without"]
 
 #: Levels of a made value, and alternatives of one place.
 MAX_LEVEL = 8
@@ -291,3 +291,12 @@ def without(schema: Any, *names: str) -> Any:
 def distinct(values: list[Any]) -> list[Any]:
     """Return the values without repetition, in the order of their first occurrence."""
     return list({text(value): value for value in values}.values())
+
+
+def samples(pattern: str) -> list[str]:
+    """Return up to two strings that a pattern most likely matches, the shortest and a longer one."""
+    short = exemplar(pattern)
+    if short is None:
+        return []
+    longer = exemplar(pattern, least=len(short) + 1)
+    return [short] if longer is None else [short, longer]

@@ -28,6 +28,8 @@ _BY_TYPE = {
     "boolean": set[str](),
 }
 _BY_TYPE["integer"] = _BY_TYPE["number"]
+#: Keywords that look at members or items, which others then count as evaluated.
+_LOOKS = ("additionalProperties", "items", "unevaluatedItems", "unevaluatedProperties")
 #: Keyword values that say nothing.
 _EMPTY: dict[str, tuple[Any, ...]] = {
     "additionalProperties": ({},),
@@ -64,7 +66,7 @@ def tidy(schema: dict[str, Any], referred: Any, *, strict: bool, unevaluated: bo
         schema = {name: member for name, member in schema.items() if name != "anyOf"}
     for step in _STEPS:
         schema = step(schema)
-    kept = ("additionalProperties", "items") if unevaluated else ()
+    kept = _LOOKS if unevaluated else ()
     schema = {name: member for name, member in schema.items() if name in kept or member not in _EMPTY.get(name, ())}
     if _accepts_nothing(schema):
         return False

@@ -10,8 +10,18 @@ from collections.abc import Iterator
 from itertools import islice, product
 from typing import Any
 
-from analyzer.contracts.pattern_sample import samples
-from analyzer.contracts.side import MAX_ITEMS, MAX_LEVEL, TYPES, Side, distinct, element, scalars, types, without
+from analyzer.contracts.side import (
+    MAX_ITEMS,
+    MAX_LEVEL,
+    TYPES,
+    Side,
+    distinct,
+    element,
+    samples,
+    scalars,
+    types,
+    without,
+)
 from analyzer.contracts.tidy import text
 
 __all__ = ["probes"]

@@ -314,15 +314,16 @@ def test_large_schemas_end_within_their_budget() -> None:
     assert huge.relation in ("narrower", "unknown")
 
 
+KEYWORDS = (
+    *("type", "properties", "required", "items", "$ref", "enum", "allOf", "anyOf", "not", "const", "$defs", "pattern"),
+    *("minimum", "maxLength", "additionalProperties", "parameters", "dependencies", "$id", "$schema", "x"),
+)
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda below: (
         st.lists(below, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ("type", "properties", "required", "items", "$ref", "enum", "allOf", "anyOf", "not", "const", "$defs")
-                + ("pattern", "minimum", "maxLength", "additionalProperties", "parameters", "dependencies", "$id", "x")
-            ),
+            st.sampled_from(KEYWORDS),
             below | st.sampled_from(("object", "string", "#", "#/x", ["null"], ["a"], {"a": True})),
             max_size=4,
         )
