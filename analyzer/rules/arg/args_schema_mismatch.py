@@ -2,8 +2,8 @@
 
 What it says: the decoded arguments were judged by the schema advertised at the model call, or by the contract file
 where none was advertised, and failed. One finding per call; `failures` holds every failing keyword.
-Why it matters: the executor was never promised such arguments. What it does with them (refuse, guess, ignore a member,
-run) is chance, and what the model meant by an extra member is lost.
+Why it matters: the executor was never promised such arguments. What it does with them (refuse, guess, ignore a
+member, run) is chance, and what the model meant by an extra member is lost.
 Bad:
     tool get_order {"properties":{"id":{"pattern":"^ord_[0-9]{6}$"}},"required":["id"],"additionalProperties":false}
     call c1 get_order {"id":"ord_204418 and all open","refund":true}

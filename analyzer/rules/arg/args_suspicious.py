@@ -1,7 +1,7 @@
 """Valid arguments carry the shape of an injection in a field that the schema leaves open.
 
-What it says: a string holds a way out of a directory, a shell or SQL fragment, or an order to a model, where the schema
-has neither enum nor pattern. The call passed the gate.
+What it says: a string holds a way out of a directory, a shell or SQL fragment, or an order to a model, where the
+schema has neither enum nor pattern. The call passed the gate.
 Why it matters: the schema could have refused it. Whether the executor is careful is now the only question left.
 Bad:
     tool get_file {"type":"object","properties":{"path":{"type":"string"}}}
@@ -11,8 +11,8 @@ Good:
     tool get_file {"properties":{"path":{"type":"string","pattern":"^[a-z./]+$"},"sql":{"type":"string"}}}
     call c1 get_file {"path":"../../etc/passwd","sql":"SELECT a FROM t UNION SELECT b FROM u"}
     result c1 ok root
-Blind spots: shapes, not meaning: a quotation looks the same. Members that carry commands or queries by their name, and
-tools declared to be shells, are left out. Credentials are output-secret.
+Blind spots: shapes, not meaning: a quotation looks the same. Members that carry commands or queries by their name,
+and tools declared to be shells, are left out. Credentials are output-secret.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The model wrote a call as text instead of making it.
 
-What it says: a message holds what reads as a call (JSON with a name and arguments, or a tag of some chat template) of a
-tool that was advertised, and hardly anything else.
+What it says: a message holds what reads as a call (JSON with a name and arguments, or a tag of some chat template) of
+a tool that was advertised, and hardly anything else.
 Why it matters: nothing runs, the user is shown the raw call, and the turn counts as finished.
 Bad:
     tool get_order {"type":"object","properties":{"id":{"type":"string"}}}

@@ -1,7 +1,8 @@
 """Whether an executor's words say that it refused the shape of arguments, and which member it means.
 
-A refusal names a constraint in the words of a validator (zod, pydantic, ajv, jsonschema, serde, Go's decoder, JSON-RPC
--32602) and a member of the arguments, or their root. "Not found", "forbidden" or "limit exceeded" are business.
+A refusal names a constraint in the words of a validator (zod, pydantic, ajv, jsonschema, serde, Go's decoder,
+JSON-RPC -32602) and a member of the arguments, or their root. "Not found", "forbidden" or "limit exceeded" are
+business.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _told(row: dict[str, Any], texts: dict[str, str], calls: list[int]) -> dict[
         what, keyword = "came to have a schema, or lost it", "schema"
     else:
         old, new = (decode(texts.get(row[side]) or "null") for side in ("old_schema_id", "schema_id"))
-        said = direction(old, new, row["role"], strict=bool(row["strict"]), wording=True)
+        said = direction(old, new, row["role"], second="the new one", strict=bool(row["strict"]), wording=True)
         if said is None:
             return None
         what, keyword, pointer = f"changed under the running session: {said.words}", said.relation, said.pointer

@@ -17,15 +17,20 @@ class Direction(NamedTuple):
     wording_only: bool
 
 
-def told(role: str) -> str:
-    """A role, to begin a sentence."""
-    return "The arguments" if role == "arguments" else "The outputs"
-
-
 def direction(
-    a: Any, b: Any, role: str, *, strict: bool = False, payloads: Iterable[Any] = (), wording: bool = False
+    a: Any,
+    b: Any,
+    role: str,
+    *,
+    second: str,
+    strict: bool = False,
+    payloads: Iterable[Any] = (),
+    wording: bool = False,
 ) -> Direction | None:
-    """How `b` stands to `a`, or None where both promise the same; with `wording` new words alone are told too."""
+    """How `b` stands to `a`, or None where both promise the same; `second` names `b` in the words.
+
+    With `wording` new words alone are told too.
+    """
     from analyzer.contracts.compare import breaking, compare  # loads the engine, which most audits never need here
 
     compared = compare(a, b, provider_strict=strict, payloads=payloads)
@@ -42,7 +47,7 @@ def direction(
     return Direction(
         relation=compared.relation,
         breaks=breakage.verdict == "breaking",
-        words=f"the second is {how}" + (f" ({named})" if named else "") + f"; {breakage.reason}",
+        words=f"{second} is {how}" + (f" ({named})" if named else "") + f"; {breakage.reason}",
         pointer=first.pointer if first else "",
         confidence="hint" if undecided else None,
         wording_only=compared.description_only,

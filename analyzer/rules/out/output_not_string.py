@@ -1,8 +1,8 @@
 """A result is a bare JSON value where the wire wants text or content parts.
 
 What it says: `output` is an object, a number, a boolean or a list that is not made of content parts.
-Why it matters: the API takes text or parts. What a client turns such a value into (its own spelling, `[object Object]`,
-a refused request) is not what the tool returned.
+Why it matters: the API takes text or parts. What a client turns such a value into (its own spelling, `[object
+Object]`, a refused request) is not what the tool returned.
 Bad:
     tool get_order {"type":"object","properties":{}}
     call c1 get_order

@@ -1,7 +1,7 @@
 """Values came back as their spelling: a program's literals, or strings where the contract wants something else.
 
-What it says: the output is a Python literal, holds `[object Object]`, or a member is the string of a number, a boolean,
-null or a list where the output schema says otherwise. Without any contract a literal is a hint.
+What it says: the output is a Python literal, holds `[object Object]`, or a member is the string of a number, a
+boolean, null or a list where the output schema says otherwise. Without any contract a literal is a hint.
 Why it matters: `"False"` is true, `"None"` is a name, and `[object Object]` is all that is left of the data.
 Bad:
     tool get_order {"type":"object","properties":{}}

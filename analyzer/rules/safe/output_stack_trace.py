@@ -1,6 +1,7 @@
 r"""A stack trace was handed to the model.
 
-What it says: a result holds two or more frames of a stack trace (Python, Java, .NET, JavaScript, Go, Rust, Ruby, PHP).
+What it says: a result holds two or more frames of a stack trace (Python, Java, .NET, JavaScript, Go, Rust, Ruby,
+PHP).
 Why it matters: it tells paths, versions and queries to whoever reads the conversation, and the model nothing that it
 could do better.
 Bad:

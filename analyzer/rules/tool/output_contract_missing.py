@@ -1,7 +1,8 @@
 """A tool returns objects, and nothing says which.
 
 What it says: three or more results of a tool are JSON objects or lists, and no output schema is advertised or given.
-Why it matters: whatever reads these members trusts a shape that nobody promised, and no audit can tell when it changes.
+Why it matters: whatever reads these members trusts a shape that nobody promised, and no audit can tell when it
+changes.
 Bad:
     tool find {"type":"object","properties":{}}
     call c1 find
@@ -32,7 +33,7 @@ _LEAST = 3
 
 
 def check(trace: Trace) -> pl.LazyFrame:
-    """Tools with containers as results and no output contract anywhere; once per tool."""
+    """Tools with containers as results and no output contract anywhere; once per tool and session."""
     name = pl.col("tool").str.replace("^.*:", "")
     promised = pl.concat(
         [
@@ -49,14 +50,14 @@ def check(trace: Trace) -> pl.LazyFrame:
         .filter(~pl.col("name").is_in(apart))
         .join(promised, on="name", how="anti", maintain_order="left")
         .sort("result")
-        .group_by("tool", maintain_order=True)
+        .group_by("session", "tool", maintain_order=True)
         .agg(pl.col("result").first(), pl.len().alias("count"))
         .filter(pl.col("count") >= _LEAST)
         .select(
             "result",
-            "tool",
             message=pl.format(
-                "{} results of this tool are objects or lists, and no output schema promises them.", "count"
+                "{} results of this tool in the session are objects or lists, and no output schema promises them.",
+                "count",
             ),
             hint=pl.lit(
                 "Declare an output schema, or give one in a contract file; `analyzer contracts tighten` proposes one."

@@ -2,7 +2,8 @@
 
 What it says: a place in the schema is `{}` or `true`, names no type beside bounds that bind only one, or cannot be
 satisfied (an empty enum, a minimum above the maximum, a required member that is not allowed).
-Why it matters: a schema that accepts anything checks nothing, and one that accepts nothing makes every call a failure.
+Why it matters: a schema that accepts anything checks nothing, and one that accepts nothing makes every call a
+failure.
 Bad:
     tool find {"type":"object","properties":{"filter":{}},"required":["filter"]}
     turn

@@ -1,8 +1,9 @@
 """A string that names something takes any text.
 
-What it says: an identifier, a path, a query, a command or a URL (by the member's name) has no enum, pattern, format or
-maximum length. The classes of tightening that are missing are listed.
-Why it matters: "ord_1 and all open" is a valid order id by such a schema. A pattern turns it into an error at the gate.
+What it says: an identifier, a path, a query, a command or a URL (by the member's name) has no enum, pattern, format
+or maximum length. The classes of tightening that are missing are listed.
+Why it matters: "ord_1 and all open" is a valid order id by such a schema. A pattern turns it into an error at the
+gate.
 Bad:
     tool get_order {"type":"object","properties":{"order_id":{"type":"string"}},"required":["order_id"]}
     turn

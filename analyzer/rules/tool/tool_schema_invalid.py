@@ -1,9 +1,9 @@
 """A tool was advertised with a schema that is none, or that its wire refuses.
 
-What it says: the schema breaks the meta-schema of its dialect, a reference leads nowhere in the document, a pattern is
-no regular expression, the root takes no object, or (Responses only) a list says nothing of its items.
-Why it matters: nothing can be judged by such a schema. Some providers refuse the whole request for it, others drop the
-part they do not understand, and then the model sees another contract than the executor.
+What it says: the schema breaks the meta-schema of its dialect, a reference leads nowhere in the document, a pattern
+is no regular expression, the root takes no object, or (Responses only) a list says nothing of its items.
+Why it matters: nothing can be judged by such a schema. Some providers refuse the whole request for it, others drop
+the part they do not understand, and then the model sees another contract than the executor.
 Bad:
     tool get_order {"type":"object","properties":{"id":{"type":"text"}}}
     turn

@@ -1,0 +1,95 @@
+"""Contract files against what was advertised: the pairs of schemas that differ, and the calls that show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analyzer.rules.drift.versions import Direction, direction
+from analyzer.rules.hits import place
+from analyzer.rules.payloads import NO_JSON, decode, layers
+from analyzer.trace import Trace
+
+_PAYLOADS = 200
+_SHOWN = 5
+
+
+def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
+    """Role and hit of every session's tool whose contract file does not promise what was advertised."""
+    pairs = _pairs(trace)
+    if pairs.is_empty():
+        return []
+    texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
+    known: dict[tuple[str, str, str, bool], Direction | None] = {}
+    found = []
+    for row in pairs.iter_rows(named=True):
+        role, strict = row["role"], bool(row["strict"])
+        a, b = (decode(texts.get(row[side]) or "") for side in ("schema_id", "executed"))
+        if a is NO_JSON or b is NO_JSON:
+            continue
+        key = (row["schema_id"], row["executed"], role, strict)
+        if key not in known:
+            known[key] = direction(a, b, role, second="the file's", strict=strict)
+        said = known[key]
+        if said is not None and said.confidence == "hint":  # a recorded payload may decide what no proof did
+            payloads = _payloads(trace, row["session"], row["tool"], role)
+            said = direction(a, b, role, second="the file's", strict=strict, payloads=payloads)
+        if said is None:
+            continue
+        calls = _disagreeing(trace, row["session"], row["tool"], role)
+        on = f" They disagree on {len(calls)} recorded call{'s' if len(calls) > 1 else ''}." if calls else ""
+        what = "arguments" if role == "arguments" else "outputs"
+        hit = {
+            **{name: row[name] for name in ("session", "event", "pointer", "tool", "schema_id", "channel")},
+            "offer_event": row["event"],
+            "offer_pointer": row["pointer"],
+            "contract_file": row["file"],
+            "message": f"The {what} that the contract file takes are not those advertised: {said.words}.{on}",
+            "hint": "Advertise what the executor enforces: generate both from one definition.",
+            "severity": None if said.breaks else "warning",
+            "confidence": said.confidence,
+            "keyword": said.relation,
+            "schema_pointer": said.pointer,
+            "related": calls[:_SHOWN] or None,
+        }
+        found.append((role, hit))
+    return found
+
+
+def _pairs(trace: Trace) -> pl.DataFrame:
+    """Advertised schema and contract of one tool, where they are not the same text; the first offer of each."""
+    contracts = trace.contracts.lazy().select("server", "name", "role", "file", executed="schema_id")
+    server = pl.col("tool").str.extract("^(?:mcp|namespace):([^:]*):")
+    return (
+        trace.offers.lazy()
+        .filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
+        .with_columns(name=pl.col("tool").str.replace("^.*:", ""), at=server)
+        .join(contracts, on=["name", "role"], maintain_order="left")
+        .filter(pl.col("server").is_null() | (pl.col("server") == pl.col("at")))
+        .filter(pl.col("schema_id") != pl.col("executed"))
+        .sort("event", "tool", "role", "file")
+        .unique(["session", "tool", "role", "schema_id", "executed"], keep="first", maintain_order=True)
+        .collect()
+    )
+
+
+def _payloads(trace: Trace, session: str, tool: str, role: str) -> list[Any]:
+    """Recorded payloads of a tool, to look for a witness among."""
+    frame = trace.calls if role == "arguments" else trace.results
+    texts = frame.filter(pl.col("session") == session, pl.col("tool") == tool)["text"].drop_nulls().head(_PAYLOADS)
+    return [value for text in texts for count, value in (layers(text),) if count]
+
+
+def _disagreeing(trace: Trace, session: str, tool: str, role: str) -> list[dict[str, Any]]:
+    """The recorded calls that one side accepts and the other refuses, as places."""
+    here = (pl.col("session") == session) & (pl.col("tool") == tool)
+    sides = (
+        trace.verdicts.filter(here, pl.col("role") == role, pl.col("verdict_is").is_in(["valid", "invalid"]))
+        .group_by("call")
+        .agg(pl.col("side").n_unique(), pl.col("verdict_is").n_unique())
+        .filter(pl.col("side") > 1, pl.col("verdict_is") > 1)
+    )
+    calls = trace.calls.filter(here).join(sides, on="call", how="semi").sort("call")
+    rows = calls.select("event", "pointer", "call_id").iter_rows()
+    return [place(event, pointer, "judged differently", call_id) for event, pointer, call_id in rows]

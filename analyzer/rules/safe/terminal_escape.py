@@ -1,0 +1,61 @@
+r"""A payload holds control sequences.
+
+What it says: a result, arguments or a message hold characters that steer a terminal. Colours from a shell are info.
+Why it matters: shown raw they move the cursor, rewrite lines, set titles or fill the clipboard: what a person reads
+in their terminal is not what is in the log.
+Bad:
+    tool get_note {"type":"object","properties":{}}
+    call c1 get_note
+    result c1 ok raw "ok\u001b]0;all is well\u0007"
+Good:
+    tool get_note {"type":"object","properties":{}}
+    call c1 get_note
+    result c1 ok raw "line\tone\r\nline two"
+Blind spots: sequences written out as text (a backslash and letters) are harmless and not told.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.payloads import error_speakers
+from analyzer.trace import Trace
+
+# Tab, line feed, form feed and carriage return are ordinary.
+_CONTROL = "[\\x00-\\x08\\x0b\\x0e-\\x1f\\x7f\\u{80}-\\u{9f}]"
+_COLOUR = "\\x1b\\[[0-9;]*[mK]"
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Payloads with control characters; each payload once."""
+    shells = error_speakers(trace.results["tool"], trace.settings.shell)
+    text = pl.col("text")
+    results = trace.results.lazy().filter(pl.col("rank").fill_null(0) == 0)
+    outputs = pl.concat([results.select("result", "tool", text=each) for each in ("text", "error", "structured")])
+    places = [
+        outputs.filter(text.str.contains(_CONTROL))
+        .sort("result", maintain_order=True)
+        .unique("result", keep="first", maintain_order=True)
+        .with_columns(coloured=pl.col("tool").is_in(shells).fill_null(value=False), what=pl.lit("result"))
+        .drop("tool"),
+        trace.calls.lazy().filter(text.str.contains(_CONTROL)).select("call", "text", what=pl.lit("call")),
+        trace.messages.lazy()
+        .filter(text.str.contains(_CONTROL))
+        .unique(["session", "item_id", "text"], keep="first", maintain_order=True)
+        .select("session", "event", "pointer", "turn", "text", what=pl.lit("message")),
+    ]
+    only_colour = ~text.str.replace_all(_COLOUR, "").str.contains(_CONTROL)
+    return (
+        pl.concat(places, how="diagonal")
+        .with_columns(mild=pl.col("coloured").fill_null(value=False) & only_colour)
+        .drop("coloured")
+        .select(
+            pl.exclude("text", "what", "mild"),
+            message=pl.when(pl.col("mild"))
+            .then(pl.lit("The result is coloured for a terminal."))
+            .otherwise(pl.format("The {} holds control characters.", "what")),
+            hint=pl.lit("Strip them where the text is made; this report shows them escaped."),
+            severity=pl.when(pl.col("mild")).then(pl.lit("info")),
+            keyword=pl.when(pl.col("mild")).then(pl.lit("colour")).otherwise(pl.lit("control")),
+        )
+    )
