@@ -32,7 +32,9 @@ def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame)
         .collect()
     )
     wires = calls.lazy().group_by("session").agg(wires=pl.col("wire").unique().sort().str.join(",")).collect()
-    starts = pl.col("start").str.contains(r"\.created$|^request\.create$|^POST /agents/sessions$")
+    starts = pl.col("start").str.contains(
+        r"\.created$|^request\.create$|^POST /agents/sessions$|^initialize$|^server/discover$"
+    )
     return (
         seen.join(said, on="session", how="left", maintain_order="left")
         .join(wires, on="session", how="left", maintain_order="left")

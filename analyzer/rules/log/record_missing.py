@@ -101,10 +101,13 @@ def _unfinished(trace: Trace) -> pl.LazyFrame:
 def _begun_late(trace: Trace) -> pl.LazyFrame:
     # Where the order of several files is a guess, the beginning may stand in any of them.
     begun = trace.events.lazy().filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
+    # Other wires have no event that begins a session.
+    stream = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.")).select("session").unique()
     return (
         trace.sessions.lazy()
         .filter(~pl.col("from_start"), pl.col("session").is_not_null())
         .join(begun, on="session", how="anti")
+        .join(stream, on="session", how="semi")
         .sort("first_event")
         .select(
             "session",
