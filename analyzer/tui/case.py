@@ -15,10 +15,10 @@ import polars as pl
 
 from analyzer import frames
 from analyzer.errors import EvidenceUnavailable, InputError
-from analyzer.read.files import Evidence, Source
 
 if TYPE_CHECKING:
     from analyzer.audit import Audit
+    from analyzer.read.files import Evidence
 
 _SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
 _DIGESTED = 64 << 20  # bytes of a source whose digest is taken before the first evidence is shown
@@ -38,6 +38,7 @@ class Place:
     session: str | None = None
     seq: int | None = None
     event: int | None = None
+    pointer: str = ""  # from the record to the event
 
 
 class Case:
@@ -86,7 +87,9 @@ class Case:
             "agent",
             "call_id",
             "tool",
-            at=failing.list.first().fill_null(place.field("pointer")),
+            at=failing.list.eval(pl.element().filter(pl.element() != ""))
+            .list.first()
+            .fill_null(place.field("pointer")),
             message="message",
             pointer=pl.concat_str(place.field("pointer"), failing.list.join(" "), separator=" ", ignore_nulls=True),
             file=place.field("file"),
@@ -161,15 +164,19 @@ class Case:
         )
 
     def activity(self) -> dict[str, list[int]]:
-        """Events of each session in `ACTIVITY` equal parts of its sequence."""
-        spread = self.events.group_by(
-            "session",
-            part=(pl.col("seq").cast(pl.Int64) * ACTIVITY // (pl.col("time").len().over("session").clip(1))).clip(
-                0, ACTIVITY - 1
-            ),
-        ).len()
+        """Events of each session in `ACTIVITY` equal parts of its time, or of its sequence where some have no time."""
+        time, seq = pl.col("time").dt.epoch("us"), pl.col("seq").cast(pl.Int64)
+        timed = (time.null_count() == 0) & (time.max() > time.min())
+        ranges = self.events.group_by("session").agg(
+            timed.alias("timed"),
+            first=pl.when(timed).then(time.min()).otherwise(seq.min()),
+            size=pl.when(timed).then(time.max() - time.min()).otherwise(seq.max() - seq.min()) + 1,
+        )
+        at = pl.when("timed").then(time).otherwise(seq) - pl.col("first")
+        placed = self.events.select("session", "time", "seq").join(ranges, on="session", how="left", nulls_equal=True)
+        spread = placed.group_by("session", part=at * ACTIVITY // pl.col("size")).len()
         out: dict[str, list[int]] = {}
-        for session, part, count in spread.sort("session", "part").iter_rows():
+        for session, part, count in spread.iter_rows():
             out.setdefault(session or "", [0] * ACTIVITY)[part] = count
         return out
 
@@ -212,9 +219,8 @@ class Case:
 
     def _place(self, row: dict[str, Any]) -> Place:
         file = self.sources.get(row["source"], {}).get("path") or "?"
-        return Place(
-            row["source"], file, row["offset"], row["length"], row["line"], row["session"], row.get("seq"), row["event"]
-        )
+        spot = (row["source"], file, row["offset"], row["length"], row["line"])
+        return Place(*spot, row["session"], row.get("seq"), row["event"], row["pointer"] or "")
 
     def record(self, place: Place) -> bytes:
         """The bytes of a record as they stand in the log. Raises EvidenceUnavailable where the log is another one."""
@@ -236,6 +242,11 @@ class Case:
 
     @cached_property
     def _fetcher(self) -> Evidence:
+        from analyzer.read.files import (
+            Evidence,
+            Source,
+        )  # the readers come with it, which the first rows need not wait for
+
         return Evidence([Source(number, row["path"].partition("!")[0]) for number, row in self.sources.items()])
 
     def trouble(self, source: int) -> str | None:

@@ -12,27 +12,27 @@ from analyzer.visible import visible
 
 def findings(glyphs: Glyphs, marked: Container[str], *, session: bool) -> list[Column]:
     """Of findings."""
-    where = [Column("session", "session", 14)] if session else []
+    where = [Column("session", "session", 14, middle=True)] if session else []
     return [
         Column("fingerprint", "", 1, starred(glyphs, marked)),
         Column("severity", "severity", 9, severity(glyphs)),
         Column("rule", "rule", 8),
         *where,
         Column("seq", "seq", 7, number, right=True),
-        Column("tool", "tool", 18),
-        Column("at", "at", 20, middle=True),
+        Column("tool", "tool", 14),
+        Column("at", "at", 16, middle=True),
         Column("message", "message", 0),
     ]
 
 
 def events(glyphs: Glyphs, marked: Container[str], *, session: bool) -> list[Column]:
     """Of events."""
-    where = [Column("session", "session", 14)] if session else []
+    where = [Column("session", "session", 14, middle=True)] if session else []
     return [
         Column("event", "", 1, lambda value: starred(glyphs, marked)(f"event {value}")),
         *where,
         Column("seq", "seq", 8, number, right=True),
-        Column("time", "time", 14),
+        Column("time", "time", 14, right=True),
         Column("kind", "kind", 8),
         Column("turn", "turn", 18, middle=True),
         Column("line", "line", 9, number, right=True),
@@ -44,7 +44,7 @@ def sessions(glyphs: Glyphs) -> list[Column]:
     """Of sessions."""
     return [
         Column("session", "session", 20, middle=True),
-        Column("started", "started", 14),
+        Column("started", "started", 14, right=True),
         Column("events", "events", 9, number, right=True),
         Column("turns", "turns", 6, number, right=True),
         Column("agents", "agents", 6, number, right=True),

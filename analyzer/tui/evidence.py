@@ -14,6 +14,7 @@ from analyzer.tui.jsonlines import JsonLines
 from analyzer.tui.theme import Glyphs
 from analyzer.visible import visible
 
+_EXTRA = ("additionalProperties", "unevaluatedProperties", "propertyNames")
 _GATE = 10 << 20  # bytes of a record that is shown only when asked for
 
 
@@ -54,19 +55,21 @@ def of_finding(case: Case, index: int, glyphs: Glyphs, *, whole: bool = False) -
     base = (finding["location"] or {}).get("pointer") or ""
     call = _call(case, pl.col("session") == finding["session"], pl.col("call_id") == finding["call_id"], finding["seq"])
     tool = call["tool"] if call else None
-    failures = finding["failures"] or []
+    failures = _with_members(case, finding["failures"] or [], call, finding)
     severity = finding["severity"] or "info"
     contract = finding["contract"]
     judged = None
     if contract and contract["schema_id"]:
         flags = {f["schema_pointer"] or "": (severity, _got(f)) for f in failures}
         since = _since(case, finding["session"], tool, contract["schema_id"], finding["seq"])
-        passes = f" · would pass {visible(contract['passes'][:12])}" if contract["passes"] else ""
-        spot = f" · {visible(contract['file'], limit=60)}:{contract['line']}" if contract["file"] and not since else ""
-        origin = f"{since}{spot} · {visible(contract['channel'] or '', limit=20)}{passes}"
+        passes = f"would pass {visible(contract['passes'][:12])}" if contract["passes"] else ""
+        spot = f"{visible(contract['file'], limit=60)}:{contract['line']}" if contract["file"] and not since else ""
+        origin = " · ".join(
+            word for word in (since, spot, visible(contract["channel"] or "", limit=20), passes) if word
+        )
         judged = _judged(case, contract["schema_id"], origin, flags)
-    flags = {_whole(base, f["pointer"] or ""): (severity, _wanted(f)) for f in failures}
-    pairs = tuple((_whole(base, f["pointer"] or ""), f["schema_pointer"] or "") for f in failures)
+    flags = {_guilty(base, f): (severity, _wanted(f)) for f in failures}
+    pairs = tuple((_guilty(base, f), f["schema_pointer"] or "") for f in failures)
     found = _shown(
         case, place, flags or {base: (severity, "")}, glyphs, judged=judged, call=call, finding=finding, whole=whole
     )
@@ -80,21 +83,23 @@ def of_event(case: Case, event: int, glyphs: Glyphs, *, focus: str = "", whole: 
     call = calls[0] if calls else None
     flags: dict[str, tuple[str, str]] = {}
     pairs: list[tuple[str, str]] = []
+    base = place.pointer if place is not None else ""
     judged = None
     if call is not None:
+        base += call["pointer"] or ""
         verdicts = case.rows("verdicts", pl.col("call") == call["call"], pl.col("role") == "arguments")
         if verdicts and verdicts[0]["schema_id"]:
             verdict = verdicts[0]
             failed = case.rows("violations", pl.col("verdict") == verdict["verdict"])
-            base = call["pointer"] or ""
             for f in failed:
                 f["pointer"] = f["instance_pointer"]
-                flags[_whole(base, f["pointer"] or "")] = ("error", _wanted(f))
-                pairs.append((_whole(base, f["pointer"] or ""), f["schema_pointer"] or ""))
+                flags[_guilty(base, f)] = ("error", _wanted(f))
+                pairs.append((_guilty(base, f), f["schema_pointer"] or ""))
             since = _since(case, call["session"], call["tool"], verdict["schema_id"], call["seq"])
             origin = f"{since} · {visible(verdict['verdict_is'] or '', limit=20)}"
             keywords = {f["schema_pointer"] or "": ("error", _got(f)) for f in failed}
             judged = _judged(case, verdict["schema_id"], origin, keywords)
+    focus = focus or next(iter(flags), base)
     found = _shown(case, place, flags, glyphs, judged=judged, call=call, finding=None, focus=focus, whole=whole)
     return replace(found, pairs=tuple(pairs))
 
@@ -168,8 +173,26 @@ def _since(case: Case, session: str | None, tool: str | None, schema_id: str, se
     return f"in force since {rows[-1]['since']}" if rows else ""
 
 
-def _whole(base: str, inner: str) -> str:
-    return join(base, *parts(inner))
+def _with_members(
+    case: Case, failures: list[dict[str, Any]], call: dict[str, Any] | None, finding: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The failures with the member meant, where the verdict on the call tells it."""
+    if call is None or not failures or not finding["contract"]:
+        return failures
+    own = [pl.col("call") == call["call"], pl.col("schema_id") == finding["contract"]["schema_id"]]
+    verdicts = [row["verdict"] for row in case.rows("verdicts", *own, pl.col("role") == "arguments")]
+    failed = case.rows("violations", pl.col("verdict").is_in(verdicts)) if verdicts else []
+    told = {(row["instance_pointer"], row["schema_pointer"]): row for row in failed}
+    for failure in failures:
+        row = told.get((failure["pointer"], failure["schema_pointer"]))
+        failure["member"] = row["member"] if row is not None else None
+    return failures
+
+
+def _guilty(base: str, failure: dict[str, Any]) -> str:
+    """Where the fault is in the record: the extra member itself, of an absent one the object that lacks it."""
+    extra = [failure["member"]] if failure.get("member") and failure["keyword"] in _EXTRA else []
+    return join(base, *parts(failure["pointer"] or ""), *extra)
 
 
 def _wanted(failure: dict[str, Any]) -> str:

@@ -100,8 +100,12 @@ class Lines(ScrollView, can_focus=True):
 
     def show(self, model: Model, cursor: int = 0) -> None:
         """Show another model, or the same one after it changed: only lines that look different are sent."""
+        other = model is not self.model
         self.model = model
         self.set_reactive(Lines.cursor, self._inside(cursor))
+        room = max(1, self.size.height - self._top)
+        if other:  # what surrounds the cursor is worth seeing
+            self.scroll_lines(0 if self.cursor < room * 2 // 3 else self.cursor - room // 2)
         self._keep_in_view()
         self.redraw()
         self._placed()
@@ -170,7 +174,7 @@ class Lines(ScrollView, can_focus=True):
             spans = self.model.spans(row, width - 1) if 0 <= row < self.model.height else None
         if spans is None:
             return Strip.blank(width, blank)
-        chosen = row == self.cursor
+        chosen = row == self.cursor and self.can_focus
         over = self._style("chosen") if chosen and self.has_focus else None
         gutter = self.glyphs.cursor if chosen else " "
         segments = [Segment(gutter, self._style("mark") if chosen else blank)]

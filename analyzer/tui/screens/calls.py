@@ -47,9 +47,7 @@ class Calls(Exporting):
             frame = (
                 case.scan("calls")
                 .filter(*mine)
-                .select(
-                    "call", "session", "seq", "call_id", "outcome", "event", "pointer", pl.col("text").str.slice(0, 400)
-                )
+                .select("call", "session", "seq", "call_id", "outcome", "event", pl.col("text").str.slice(0, 400))
                 .join(verdicts, on="call", how="left", maintain_order="left")
                 .collect()
             )
@@ -71,4 +69,4 @@ class Calls(Exporting):
             row = model.record(message.pane.cursor)
             workspace = self.workspace()
             session = row["session"] if workspace is None or workspace.session is not None else None
-            self.owner.go(Spot(session, None, row["event"], "event", row["pointer"] or ""))
+            self.owner.go(Spot(session, None, row["event"], "event", ""))

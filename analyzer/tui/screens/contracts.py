@@ -181,7 +181,11 @@ def story(case: Case, session: str | None, glyphs: Glyphs) -> Any:
                 continue  # another session, the same contract
             count += row["state"] != "withdrawn"
             since = f"{row['session']}:{row['since']}" if session is None else str(row["since"])
-            change = "withdrawn" if row["state"] == "withdrawn" else f"v{count} {(row['schema_id'] or 'no schema')[:8]}"
+            change = (
+                "withdrawn"
+                if row["state"] == "withdrawn"
+                else f"v{count} {row['schema_id'][:10] if row['schema_id'] else 'no schema'}"
+            )
             words.append(f"{since} {change}")
             before = state
         rows.append(

@@ -75,15 +75,15 @@ class Overview(Exporting):
 
     def refill(self) -> None:
         """Sessions first, then what needs more reading."""
-        self._fill_sessions()
+        self._fill_sessions(self._fill_rest)
+        self.query_one("#facts", Lines).show(TextRows(facts(self.case)))
+
+    def _fill_rest(self) -> None:
         case, glyphs = self.case, self.owner.glyphs
 
         def totals(stale: Callable[[], bool]) -> FrameRows:
             del stale
             return FrameRows(rule_totals(case), columns.rules(glyphs))
-
-        self.in_background("rules", totals, self.query_one("#rules", Lines).show)
-        self.query_one("#facts", Lines).show(TextRows(facts(case)))
 
         def activity(stale: Callable[[], bool]) -> dict[str, list[int]]:
             del stale
@@ -93,9 +93,10 @@ class Overview(Exporting):
             self._activity = found
             self._fill_sessions()
 
+        self.in_background("rules", totals, self.query_one("#rules", Lines).show)
         self.in_background("activity", activity, then)
 
-    def _fill_sessions(self) -> None:
+    def _fill_sessions(self, after: Callable[[], None] | None = None) -> None:
         case, text, glyphs, activity = self.case, self.text, self.owner.glyphs, self._activity
         held = self._session()
 
@@ -107,9 +108,8 @@ class Overview(Exporting):
 
             del stale
             frame = case.sessions
-            bars = [
-                sparkline(activity[name or ""], glyphs) if (name or "") in activity else "" for name in frame["session"]
-            ]
+            names = [name or "" for name in frame["session"]]
+            bars = [sparkline(activity[name], glyphs) if name in activity else "" for name in names]
             frame = frame.with_columns(activity=pl.Series(bars, dtype=pl.String))
             try:
                 return FrameRows(frame, columns.sessions(glyphs), filters.order(frame, text))
@@ -125,6 +125,8 @@ class Overview(Exporting):
             self._sessions.show(model, row or 0)
             self.title_line()
             self.owner.enter_only_session(names)
+            if after is not None:
+                self.call_after_refresh(after)
 
         self.in_background("sessions", work, then)
 

@@ -14,7 +14,7 @@ from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import FrameRows, TextRows
-from analyzer.tui.screens.place import Place
+from analyzer.tui.screens.place import Bar, Place
 from analyzer.tui.screens.prompts import Prompt
 from analyzer.tui.screens.querybar import QueryBar
 from analyzer.tui.screens.taking import Taking
@@ -41,13 +41,16 @@ class Workspace(Walking, Taking, Place):
     DEFAULT_CSS = """
     Workspace #strip { height: 6; }
     Workspace #rows { height: 2fr; min-height: 5; }
+    Workspace #says { height: 3; padding: 0 1; text-wrap: wrap; background: $panel; }
     Workspace #lower { height: 3fr; }
     Workspace #lower Lines { width: 1fr; }
     Workspace #hits { display: none; height: 2fr; }
     Workspace.-querying #hits { display: block; }
     Workspace.-low #strip, Workspace.-tiny #strip { display: none; }
+    Workspace.-low #says { height: 2; }
     Workspace.-narrow #lower.-event #schema, Workspace.-tiny #lower.-event #schema { display: none; }
     Workspace.-narrow #lower.-schema #event, Workspace.-tiny #lower.-schema #event { display: none; }
+    Workspace.-zoom #says { display: none; }
     Workspace.-zoom #strip, Workspace.-zoom #rows, Workspace.-zoom #lower, Workspace.-zoom #hits { display: none; }
     Workspace.-zoom-rows #rows, Workspace.-zoom-hits #hits { display: block; height: 1fr; }
     Workspace.-zoom-event #lower, Workspace.-zoom-schema #lower { display: block; height: 1fr; }
@@ -73,6 +76,7 @@ class Workspace(Walking, Taking, Place):
         strip.can_focus = False
         yield strip
         yield Lines(id="rows", glyphs=glyphs)
+        yield Bar(id="says")
         with Horizontal(id="lower", classes="-event"):
             yield JsonPane(id="event", glyphs=glyphs)
             yield JsonPane(id="schema", glyphs=glyphs)
@@ -263,12 +267,17 @@ class Workspace(Walking, Taking, Place):
         self.shown = shown
         event, schema = self.event_pane, self.schema_pane
         if shown is None or shown.model is None:
-            words = shown.trouble if shown is not None else "nothing is selected"
-            event.show(TextRows([[(visible(words, limit=300), "dim")]]))
+            trouble = shown.trouble if shown is not None else "nothing is selected"
+            event.show(TextRows([[(visible(trouble, limit=300), "dim")]]))
         else:
             event.show(shown.model, shown.cursor)
             self.bar.names.learn(shown.model.raw)
         event.entitle(self._event_title(shown))
+        finding = (shown.finding if shown is not None else None) or {}
+        words = [visible(finding.get("message") or "", limit=600)]
+        words += [f"do: {visible(finding['hint'], limit=300)}"] if finding.get("hint") else []
+        self.query_one("#says", Bar).put("  ".join(words))
+        self.query_one("#says").display = self.mode == "findings"
         judged = shown.judged if shown is not None else None
         if judged is None:
             schema.show(TextRows([[("no schema judged this", "dim")]]))

@@ -1,0 +1,32 @@
+"""Saved audits for the workspace, and an environment in which it looks the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui import saved
+from tests.tui.hostile import EVERYTHING
+
+
+@pytest.fixture(autouse=True)
+def _same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "PAGER", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    yield
+
+
+@pytest.fixture(scope="session")
+def plain_audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a saved audit of 4,000 events in 4 sessions; nobody writes to it."""
+    return saved.write(tmp_path_factory.mktemp("plain"), 4_000, sessions=4)
+
+
+@pytest.fixture(scope="session")
+def hostile_audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give one whose every foreign text holds all payloads."""
+    return saved.write(tmp_path_factory.mktemp("hostile"), 2_000, sessions=2, strange=EVERYTHING)
