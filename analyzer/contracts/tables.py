@@ -20,7 +20,10 @@ _LISTS = ("tools", "functions", "dynamic_tools", "dynamicTools")
 _HOLDERS = ("result", "toolConfig", "tool_config", "agent")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _SPECIFICATIONS = ("toolSpec", "tool_spec")
-_ARGUMENTS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
+_ARGUMENTS = (
+    *("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"),
+    "paramsJsonSchema",
+)
 _OUTPUT = ("output_schema", "outputSchema", "response", "responseJsonSchema", "response_json_schema")
 _WRAPPERS = ("json", "jsonSchema")  # Bedrock's and the AI SDK's, around the schema itself
 _MOST_NESTING = 5
@@ -31,7 +34,7 @@ class ToolDefinition:
     """One advertised tool. Schemas are JSON Schema whatever the provider's own types; None where there is none."""
 
     name: str  #: `*` for all tools of an MCP server that are not listed
-    kind: str  #: function, mcp, namespace, hosted (the provider runs it) or custom (free text in and out)
+    kind: str  #: function, mcp, namespace, hosted (the provider runs it), search or custom (free text in and out)
     server: str | None = None  #: label of the MCP server, or name of the namespace
     description: str = ""
     arguments: object = None
@@ -120,6 +123,11 @@ def _entry(entry: object, place: _Place) -> Iterator[ToolDefinition]:
                 yield _definition(each, place.at(key, position), "function")
     if declared:
         return
+    held = entry.get("tool")
+    if isinstance(held, dict) and "paramsJsonSchema" in held:
+        # A saved run keeps each definition beside the call that it is for.
+        yield _definition(held, place.at("tool"), "function")
+        return
     if isinstance(entry.get("function"), dict):
         # Chat completions nest the definition; `strict` stands inside, but some writers leave it outside.
         yield _definition({"strict": entry.get("strict"), **entry["function"]}, place.at("function"), "function")
@@ -132,7 +140,14 @@ def _typed(entry: dict[str, object], place: _Place) -> Iterator[ToolDefinition]:
     kind = named if isinstance(named, str) else None
     listed = isinstance(entry.get("tools"), list)
     if kind == "namespace":
-        yield from _table(entry.get("tools"), place.at("tools").inside("namespace", _text(entry.get("name"))))
+        name = _text(entry.get("name"))
+        for tool in _table(entry.get("tools"), place.at("tools").inside("namespace", name)):
+            # Search wraps a bare function into a namespace of its own name: it is the same tool.
+            yield replace(tool, kind="function", server=None) if tool.name == name else tool
+    elif kind == "tool_search":
+        tool = _definition({**entry, "name": kind}, place, "search")
+        # Only the client's search has arguments that the client reads.
+        yield tool if tool.arguments is not None else replace(tool, kind="hosted")
     elif kind in {"mcp", "mcp_list_tools", "mcp_toolset"}:
         server = _text(entry.get("server_label") or entry.get("mcp_server_name") or entry.get("name"))
         deferred = entry.get("defer_loading") is True

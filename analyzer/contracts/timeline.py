@@ -131,11 +131,11 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
     listed = runs.join(tools, on="table", how="inner", maintain_order="left").with_columns(
         state=pl.lit("offered"), pointer=pl.col("at") + pl.col("pointer")
     )
-    names = listed.select("session", "tool", "role", "server").unique()
+    # A table withdraws what tables of its scope have shown: what a search or a server's listing added stays.
+    names = listed.select("session", "scope", "tool", "role").unique()
     silent = (
         runs.filter(pl.col("scope") != "add")
-        .join(names, on="session")
-        .filter((pl.col("scope") == "all") | (pl.col("scope") == pl.format("server:{}", pl.col("server").fill_null(""))))
+        .join(names, on=["session", "scope"])
         .join(listed.select("session", "since", "event", "tool", "role"), on=["session", "since", "event", "tool", "role"], how="anti")
         .with_columns(state=pl.lit("withdrawn"), pointer="at")
     )

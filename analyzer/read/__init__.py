@@ -16,11 +16,12 @@ from analyzer.read.files import Source, Stream
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
 from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.recording import Recording
+from analyzer.read.responses import Responses
 from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
-ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi,)
+ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Responses)
 
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 

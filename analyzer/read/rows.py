@@ -71,6 +71,8 @@ class Rows:
         self.gates: list[Row] = []
         self.messages: list[Row] = []
         self.summaries: list[Row] = []
+        self.shared: dict[str, Any] = {}
+        """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file."""
         self._known_tables: set[str] = set()
         self._bulk: dict[str, dict[str, list[Any]]] = {}
 

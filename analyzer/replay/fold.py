@@ -94,7 +94,9 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     refused = pl.col("accepted").fill_null(value=True).not_()
     # The same post again under its idempotency key is one post.
     repeated = pl.col("key").is_not_null() & (pl.int_range(pl.len()).over(*_SCOPE, "key") > 0)
-    posted = seen.filter(~refused & pl.col("stage").is_in(["post", "executor", "message"])).filter(~repeated)
+    # And the same item sent again (a request tried twice, a session read from two files) is one.
+    resent = pl.col("item_id").is_not_null() & (pl.int_range(pl.len()).over(*_SCOPE, "item_id", "stage") > 0)
+    posted = seen.filter(~refused & pl.col("stage").is_in(["post", "executor", "message"])).filter(~(repeated | resent))
     shown = seen.filter(pl.col("stage").is_in(["echo", "history"]))
     again = pl.col("item_id").is_not_null() & (pl.int_range(pl.len()).over(*_SCOPE, "item_id") > 0)
     shown = shown.filter(~again)

@@ -23,7 +23,7 @@ def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame)
         )
         .collect()
     )
-    last = ("agent", "agent_name", "model", "max_subagents", "parallel", "text_format", "instructions")
+    last = ("agent", "agent_name", "model", "max_subagents", "parallel", "text_format", "instructions", "parent")
     said = (
         states.lazy()
         .sort("session", "seq")

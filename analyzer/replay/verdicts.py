@@ -15,6 +15,13 @@ from analyzer.visible import visible
 Row = tuple[Any, ...]
 
 _JUDGED = ("function", "mcp", "custom", "search")
+# A status that explains why a text is not whole.
+_PARTIAL = {
+    "in_progress": "payload_truncated",
+    "incomplete": "payload_truncated",
+    "truncated": "payload_truncated",
+    "redacted": "payload_redacted",
+}
 _EXPLAINED = 50  # keywords told of one payload
 
 
@@ -131,7 +138,7 @@ def _spoiled(faults: pl.DataFrame) -> dict[int, list[str]]:
 
 def _argument_rows(calls: pl.DataFrame, arguments: pl.DataFrame) -> Iterator[Row]:
     frame = calls.select(
-        "call", "session", "tool", "kind", "server", "name", "text", "container", "event", "pointer", "seq"
+        "call", "session", "tool", "kind", "server", "name", "text", "container", "event", "pointer", "seq", "status"
     ).hstack(
         arguments.select(
             "state", "schema_id", "channel", "offer_event", "offer_pointer", "window", "other_state", "other_schema"
@@ -147,14 +154,16 @@ def _judge_arguments(
     versions: dict[tuple[str, str, str], list[str]],
     spoiled: dict[int, list[str]],
 ) -> None:
-    call, session, tool, kind, server, name, text, container, event, pointer, seq = row[:11]
-    state, schema, channel, offer_event, offer_pointer, window, other_state, other = row[11:]
+    call, session, tool, kind, server, name, text, container, event, pointer, seq, status = row[:12]
+    state, schema, channel, offer_event, offer_pointer, window, other_state, other = row[12:]
     role = "arguments"
     if kind not in _JUDGED or container == "free":
         place = (None, channel, offer_event, offer_pointer, "not_applicable", None, window, None, None, "value")
         court.verdicts.append((len(court.verdicts), call, None, session, tool, role, "advertised", *place))
         return
     payload = _payload(court, text, event, pointer, session, seq, spoiled)
+    if status in _PARTIAL and payload.kind in ("empty", "not_json") and payload.problem is None:
+        payload = payload._replace(problem=_PARTIAL[status])
     given = files.get((server, name, role)) or files.get((None, name, role))
     between = window == "bracketed" and other_state is not None
     if schema is None and not between and given is not None:

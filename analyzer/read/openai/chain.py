@@ -1,0 +1,96 @@
+"""Which session a request or a response belongs to: by conversation, by the response before it, by what it resends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analyzer.read.openai.items import Item
+from analyzer.read.openai.ledger import Ledger
+from analyzer.read.values import Raw, first
+
+_KEPT = 32  # requests whose input may be the beginning of a later one
+_LONGEST = 8 << 20
+
+
+class _Conversation(msgspec.Struct, gc=False):
+    id: str | None = None
+
+
+_conversation = msgspec.json.Decoder(_Conversation).decode
+_string = msgspec.json.Decoder(str).decode
+
+
+def conversation_of(raw: Raw) -> str | None:
+    """The id of a conversation, which the wire writes as a string or as an object."""
+    kind = first(raw)
+    if kind == b'"':
+        return _string(raw) or None
+    return _conversation(raw).id if kind == b"{" else None
+
+
+class _Sent(msgspec.Struct, gc=False):
+    session: str | None
+    text: bytes
+    """The input without its closing bracket."""
+    count: int
+    """Its items."""
+    owed: tuple[str, ...] = ()
+    """Calls of the response to it."""
+
+
+class Chains:
+    """Links the exchanges of one source; what is known by id is shared with all sources of a run."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._owners = ledger.owners
+        self._sent: list[_Sent] = []
+
+    def resent(self, text: bytes) -> tuple[str | None, int, int]:
+        """The session whose last input this one begins with, byte by byte; how many bytes and items that is, else 0."""
+        for sent in reversed(self._sent):
+            size = len(sent.text)
+            if text[size : size + 1] == b"," and text.startswith(sent.text):
+                tail = text[size:]
+                # A reply with calls can only be continued with them; what leaves them out tries the same again.
+                if all(call.encode() in tail for call in sent.owed):
+                    return sent.session, size, sent.count
+        return None, 0, 0
+
+    def sent(self, session: str | None, text: bytes, count: int) -> None:
+        """Keep an input as the possible beginning of a later one."""
+        if text[-1:] == b"]" and len(text) <= _LONGEST:
+            body = text[:-1].rstrip()
+            self._sent = [each for each in self._sent[-_KEPT:] if session is None or each.session != session]
+            self._sent.append(_Sent(session, body, count))
+
+    def replied(self, session: str | None, response: str | None, items: Sequence[Item]) -> None:
+        """Note what a response holds that a later request may refer to."""
+        if session is None:
+            return
+        if response is not None:
+            self._owners[response] = session
+        owed = []
+        for item in items:
+            if item.call_id is not None:
+                self._owners[item.call_id] = session
+                owed.append(item.call_id)
+            elif item.id is not None:
+                self._owners[item.id] = session
+        for sent in reversed(self._sent):
+            if sent.session == session:
+                sent.owed = tuple(owed)
+                break
+
+    def named(self, response: str | None) -> str | None:
+        """The session of a response; one that is not recorded names the session."""
+        return None if response is None else self._owners.get(response, response)
+
+    def of_items(self, items: Sequence[Item]) -> str | None:
+        """The session that the newest known item of an input came from."""
+        for item in reversed(items):
+            for name in (item.call_id, item.id, item.approval_request_id):
+                if name is not None and name in self._owners:
+                    return self._owners[name]
+        return None

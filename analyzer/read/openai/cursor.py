@@ -1,0 +1,90 @@
+"""Where in the input a reader stands: numbers the events of a record and appends their rows."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.frames import PART_LIMIT
+from analyzer.read.rows import Rows
+from analyzer.read.values import microseconds
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """A record, or a part of one that has its own pointer or its own time."""
+
+    event: int
+    """Number of the record's first event."""
+    offset: int
+    length: int
+    line: int
+    pointer: str = ""
+    when: str | float | None = None
+    opaque: bool = False
+    """What stands here is inside a text: `pointer` leads to the text and nothing can lead further."""
+
+
+class Cursor:
+    """Appends the events of one source."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._place = Place(0, 0, 0, 0)
+        self._next = 0
+
+    def move(self, place: Place, event: int | None = None) -> None:
+        """Go to a record, to `event` where some of its events were appended before."""
+        self._place = place
+        self._next = place.event if event is None else event
+
+    def within(self, place: Place) -> None:
+        """Go to a part of the record that it stands in."""
+        self._place = place
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return self._place
+
+    @property
+    def next(self) -> int:
+        """The number that the next event will get."""
+        return self._next
+
+    def event(
+        self,
+        native: str,
+        kind: str,
+        session: str | None,
+        *,
+        member: str = "",
+        turn: str | None = None,
+        number: int | None = None,
+        when: str | float | None = None,
+    ) -> tuple[int, bool]:
+        """Append an event at `member` of the place; its number, and whether pointers into it lead nowhere."""
+        place = self._place
+        event = self._next
+        if event & PART_LIMIT == PART_LIMIT:
+            # A record of more parts than there are numbers: the last event stands for the rest.
+            return event - 1, True
+        self._next = event + 1
+        if place.when is not None:
+            when = place.when
+        self._rows.events.append(
+            (
+                event,
+                session,
+                place.offset,
+                place.length,
+                place.line,
+                place.pointer if place.opaque else place.pointer + member,
+                when if isinstance(when, str) else None,
+                None if when is None or isinstance(when, str) else microseconds(when),
+                number,
+                native,
+                kind,
+                turn,
+                None,
+            )
+        )
+        return event, place.opaque

@@ -1,0 +1,60 @@
+"""What an adapter remembers of calls and results, so that resent history is known for the copy it is. Bounded."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_KEPT = 400_000
+
+
+class Recent(dict[K, V]):
+    """A dictionary that forgets what was added first once it holds more than `limit` entries."""
+
+    def __init__(self, limit: int = _KEPT) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if len(self) >= self._limit and key not in self:
+            del self[next(iter(self))]
+        super().__setitem__(key, value)
+
+
+class Ledger:
+    """Which calls and results were shown in which session; one for all sources of a run."""
+
+    def __init__(self) -> None:
+        self.owners: Recent[str, str] = Recent()
+        """Call or response id -> session."""
+        self._calls: Recent[tuple[str | None, str], tuple[str | None, ...]] = Recent()
+        self._results: Recent[tuple[str | None, str], int] = Recent()
+
+    def called(self, session: str | None, call_id: str, emission: str | None) -> None:
+        """Note an emission of the model."""
+        key = (session, call_id)
+        before = self._calls.get(key, ())
+        if emission not in before:
+            self._calls[key] = (*before[-7:], emission)
+        if session is not None:
+            self.owners[call_id] = session
+
+    def emission(self, session: str | None, call_id: str, item_id: str | None) -> str | None:
+        """The emission that a copy of a call in resent history belongs to."""
+        known = self._calls.get((session, call_id))
+        return item_id if not known or item_id in known else known[-1]
+
+    def knows_call(self, session: str | None, call_id: str) -> bool:
+        """Whether the model's own emission of the call is recorded."""
+        return (session, call_id) in self._calls
+
+    def answered(self, session: str | None, call_id: str) -> int:
+        """How many results of a call were shown in one history."""
+        return self._results.get((session, call_id), 0)
+
+    def answer(self, session: str | None, call_id: str, count: int) -> None:
+        """Note that one history holds `count` results of a call."""
+        if count > self.answered(session, call_id):
+            self._results[session, call_id] = count
