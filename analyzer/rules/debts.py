@@ -42,22 +42,21 @@ def went_on(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
     turns = trace.turns.lazy().filter(pl.col("until").is_not_null()).select("session", "turn", ended="status")
     gone = no_longer_pending(trace, calls)
     said = trace.messages.lazy().select("session", "turn", "role", "seq")
-    # Replies are numbered, not ordered: a later one is another one that begins later.
-    replies = (
-        trace.calls.lazy().group_by("session", "turn", "reply").agg(pl.min("seq")).with_columns(role=pl.lit("reply"))
-    )
-    signs = pl.concat(
-        [said.with_columns(reply=pl.lit(None, pl.Int64)), replies.select(*said.collect_schema(), "reply")]
-    )
-    mine = calls.select("session", "call", "last_seq", own_turn="turn", own_reply="reply").join(signs, on="session")
-    past = mine.filter(
-        pl.col("seq") > pl.col("last_seq"), (pl.col("reply") != pl.col("own_reply")).fill_null(value=True)
-    )
-    in_turn = pl.col("turn").eq_missing(pl.col("own_turn")) & (pl.col("role") != "user")
-    moved = past.group_by("call").agg(later=in_turn.any(), after=pl.lit(value=True).any())
+    # A reply begins with its first call, so one that begins after a call's last showing is another one.
+    replies = trace.calls.lazy().group_by("session", "turn", "reply").agg(pl.min("seq")).drop("reply")
+    signs = pl.concat([said, replies.select("session", "turn", pl.lit("reply").alias("role"), "seq")])
+    by_model = signs.filter(pl.col("role") != "user")
+    in_turn = by_model.group_by("session", "turn").agg(last_in_turn=pl.max("seq"))
+    in_session = signs.group_by("session").agg(last_in_session=pl.max("seq"))
     return (
         calls.join(turns, on=["session", "turn"], how="left", maintain_order="left")
         .join(gone, on="call", how="left", maintain_order="left")
-        .join(moved, on="call", how="left", maintain_order="left")
-        .with_columns(pl.col("gone", "later", "after").fill_null(value=False))
+        .join(in_turn, on=["session", "turn"], how="left", maintain_order="left", nulls_equal=True)
+        .join(in_session, on="session", how="left", maintain_order="left")
+        .with_columns(
+            gone=pl.col("gone").fill_null(value=False),
+            later=(pl.col("last_in_turn") > pl.col("last_seq")).fill_null(value=False),
+            after=(pl.col("last_in_session") > pl.col("last_seq")).fill_null(value=False),
+        )
+        .drop("last_in_turn", "last_in_session")
     )

@@ -173,3 +173,9 @@ def test_a_conclusion_is_judged_for_subagents_with_a_contract() -> None:
     assert len(found("merge-unstructured", story % "a")) == 1
     assert len(found("merge-unstructured", story % "*")) == 1
     assert found("merge-unstructured", story % "b") == []
+
+
+def test_the_same_words_again_ask_again_unless_something_broke() -> None:
+    story = WRITES + 'call c1 pay {"a":1}\nresult c1 ok x\n%suser pay\n%scall c2 pay {"a":1}\nresult c2 ok x\nend'
+    assert found("side-effect-repeated", story % ("end\n", "turn\n")) == []
+    assert len(found("side-effect-repeated", story % ("end failed\n", "turn\n"))) == 1

@@ -40,9 +40,15 @@ def check(trace: Trace) -> pl.LazyFrame:
         .filter(pl.col("index").is_not_null())
         .join(by_user, on="event", how="left")
         .sort("record", "index", "event")
-        .with_columns(follower=pl.col("type").shift(-1).over("record"), user=pl.col("user").shift(-1).over("record"))
+        .with_columns(
+            follower=pl.col("type").shift(-1).over("record"),
+            user=pl.col("user").shift(-1).over("record"),
+            following=pl.col("index").shift(-1).over("record"),
+        )
     )
     lawful = pl.col("follower").str.contains(_FOLLOWERS) & pl.col("user").is_null()
+    # What was resent unchanged may have left no event, so only the very next item counts.
+    lawful |= pl.col("following") > pl.col("index") + 1
     found = items.filter(pl.col("type") == "reasoning", ~lawful.fill_null(value=False)).sort("event").collect()
     return hits(
         {

@@ -31,6 +31,7 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 from analyzer.visible import visible
 
+_HELPED = 200  # orphans of a session that get a suggestion
 _CUT = 6  # characters that must be left of an id for it to be recognised
 
 
@@ -55,7 +56,9 @@ def check(trace: Trace) -> pl.LazyFrame:
 def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """The calls that a wrong id may mean: of this item, of an id that begins alike, or still open."""
     wrong, call_id = pl.col("wrong"), pl.col("call_id")
-    wanted = found.lazy().select("session", wrong="pair_id").unique()
+    # Every wrong id meets every call of its session: past the first few, more suggestions help nobody.
+    wanted = found.lazy().select("session", wrong="pair_id").unique(maintain_order=True)
+    wanted = wanted.group_by("session", maintain_order=True).head(_HELPED)
     calls = (
         trace.calls.lazy()
         .filter(call_id != "")

@@ -41,13 +41,22 @@ def check(trace: Trace) -> pl.LazyFrame:
         .select("session", "call", "call_id", "name", called="seq", at="event", where="pointer")
     )
     posted = trace.results.lazy().filter(pl.col("stage") == "post", ~pl.col("other_turn").fill_null(value=False))
+    # The last snapshot before the result: one that was taken after the call would have listed it.
     found = (
         posted.select("result", "call", answered="seq")
         .join(calls, on="call")
-        .join(snapshots(trace), on="session")
-        .filter(pl.col("seq") > pl.col("called"), pl.col("seq") < pl.col("answered"))
-        .sort("result", "seq")
-        .unique("result", keep="last", maintain_order=True)
+        .sort("answered", "result")
+        .join_asof(
+            snapshots(trace).rename({"seq": "taken"}),
+            left_on="answered",
+            right_on="taken",
+            by="session",
+            strategy="backward",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .filter(pl.col("taken") > pl.col("called"))
+        .sort("result")
         .collect()
     )
     return hits(

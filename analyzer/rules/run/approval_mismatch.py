@@ -45,6 +45,7 @@ class _Request:
     event: int
     pointer: str | None
     text: str | None
+    wanted: str | None  # its arguments in one spelling; null: any
     decision: str | None = None
     decided: int | None = None
     used: bool = False
@@ -91,7 +92,10 @@ def _judge(
 ) -> Iterator[dict[str, Any]]:
     requests: dict[tuple[str, str | None, str | None], list[_Request]] = {}
     for row in asked.iter_rows(named=True):
-        request = _Request(row["seq"], row["event"], row["pointer"], row["text"], row["decision"], row["decided"])
+        wanted = None if row["text"] is None else canonical(row["text"])
+        request = _Request(
+            *(row["seq"], row["event"], row["pointer"], row["text"], wanted, row["decision"], row["decided"])
+        )
         requests.setdefault((row["session"], row["server"], row["name"]), []).append(request)
     for row in ran.iter_rows(named=True):
         key = (row["session"], row["server"], row["name"])
@@ -116,19 +120,22 @@ def _judge(
 
 def _fault(row: dict[str, Any], before: list[_Request], *, always: bool) -> tuple[str, str, _Request | None] | None:
     name, mine = row["name"] or "A tool", canonical(row["text"])
-    granted = [each for each in before if each.decision == "approve" and (each.decided or 0) < row["done"]]
-    same = [each for each in before if each.text is None or canonical(each.text) == mine]
-    fresh = next((each for each in same if each in granted and not each.used), None)
+
+    def granted(request: _Request) -> bool:
+        return request.decision == "approve" and (request.decided or 0) < row["done"]
+
+    same = [each for each in before if each.wanted is None or each.wanted == mine]
+    fresh = next((each for each in same if granted(each) and not each.used), None)
     if fresh is not None:
         fresh.used = True
         return None
-    stopped = next((each for each in same if each not in granted and not each.used), None)
+    stopped = next((each for each in same if not granted(each) and not each.used), None)
     if stopped is not None:
         stopped.used = True
         if stopped.decision in {None, "approve"}:
             return "open", f"{name} ran while the request to approve it was still open.", stopped
         return "denied", f"{name} ran although the request to approve it was answered with {stopped.decision}.", stopped
-    other = next((each for each in granted if not each.used), None)
+    other = next((each for each in before if granted(each) and not each.used), None)
     if other is not None:
         other.used = True
         members = "; ".join(
@@ -136,7 +143,7 @@ def _fault(row: dict[str, Any], before: list[_Request], *, always: bool) -> tupl
             for member, approved, ran in difference(other.text, row["text"])[:3]
         )
         return "arguments", f"{name} was approved with other arguments than it ran with: {members}.", other
-    spent = next((each for each in reversed(same) if each in granted), None)
+    spent = next((each for each in reversed(same) if granted(each)), None)
     if spent is not None:
         return "used twice", f"{name} ran again on an approval that an earlier call had used.", spent
     if always and not before:

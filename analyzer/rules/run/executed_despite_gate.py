@@ -36,12 +36,14 @@ def check(trace: Trace) -> pl.LazyFrame:
     refused = refused.select(
         "gate", "session", "turn", "check", "seq", "event", "pointer", wanted="call_id", why=_why()
     )
-    pairs = refused.join(ran, on="session").filter(pl.col("answered") > pl.col("seq"))
     in_turn = pl.col("turn").is_null() | (pl.col("turn") == pl.col("call_turn"))
-    named = pairs.filter(pl.col("wanted") == pl.col("call_id"), in_turn)
-    unnamed = pairs.filter(
-        pl.col("wanted").is_null(), pl.col("check") == pl.col("name"), pl.col("called") <= pl.col("seq")
+    after = pl.col("answered") > pl.col("seq")
+    named = refused.join(ran, left_on=["session", "wanted"], right_on=["session", "call_id"], coalesce=False)
+    named = named.filter(after, in_turn)
+    unnamed = refused.filter(pl.col("wanted").is_null()).join(
+        ran, left_on=["session", "check"], right_on=["session", "name"], coalesce=False
     )
+    unnamed = unnamed.filter(after, pl.col("called") <= pl.col("seq"))
     found = (
         pl.concat([named, unnamed])
         .sort("gate", "called", "call")

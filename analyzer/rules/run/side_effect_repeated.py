@@ -37,9 +37,10 @@ whose names say that they read are passed over.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -47,6 +48,7 @@ from analyzer.rules.canonical import canonical
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
+_T = TypeVar("_T")
 _READS = (
     r"(?i)(?:^|[^a-z0-9])(?:get|list|read|search|find|query|fetch|look_?up|check|describe|poll|wait|status|view|show"
     r"|count|load|preview|validate|calculate|convert|ls|cat|grep|exec_command|write_stdin|bash|shell)(?:$|[^a-z])"
@@ -106,30 +108,40 @@ def _broken(trace: Trace) -> pl.LazyFrame:
     ).filter(pl.col("session").is_not_null(), pl.col("seq").is_not_null())
 
 
-def _asked(trace: Trace, sessions: pl.Expr) -> dict[str, list[int]]:
-    """Where the user said something new: resent history, and the same words sent again, ask for nothing."""
+def _asked(trace: Trace, sessions: pl.Expr) -> dict[str, list[tuple[int, bool]]]:
+    """Where the user spoke, and whether in words that came before."""
     said = trace.messages.lazy().filter(pl.col("role") == "user", sessions).sort("seq", "event")
-    new = said.unique(["session", "text"], keep="first", maintain_order=True).select("session", "seq").collect()
-    asked: dict[str, list[int]] = {}
-    for session, seq in new.iter_rows():
-        asked.setdefault(session, []).append(seq)
+    again = pl.int_range(pl.len()).over("session", "text") > 0
+    asked: dict[str, list[tuple[int, bool]]] = {}
+    for session, seq, repeated in said.select("session", "seq", again=again).collect().iter_rows():
+        asked.setdefault(session, []).append((seq, repeated))
     return asked
 
 
+def _between(places: list[tuple[int, _T]], since: int, until: int) -> list[tuple[int, _T]]:
+    left = bisect_right(places, since, key=lambda place: place[0])
+    return places[left : bisect_left(places, until, key=lambda place: place[0])]
+
+
 def _repeats(
-    ran: pl.DataFrame, causes: dict[str, list[tuple[int, str]]], asked: dict[str, list[int]]
+    ran: pl.DataFrame, causes: dict[str, list[tuple[int, str]]], asked: dict[str, list[tuple[int, bool]]]
 ) -> Iterator[dict[str, Any]]:
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in ran.iter_rows(named=True):
         groups.setdefault((row["session"], row["tool"], canonical(row["text"])), []).append(row)
     for (session, _, _), calls in groups.items():
         for first, again in pairwise(calls):
-            since, until = first["answered"] or first["seq"], again["seq"]
-            if first["reply"] == again["reply"] or until < since:
+            since, until = first["seq"], again["seq"]
+            if first["reply"] == again["reply"] or until < (first["answered"] or since):
                 continue  # twins of one reply are meant
-            if any(first["seq"] < seq < until for seq in asked.get(session, [])):
+            broken = _between(causes.get(session, []), since, until)
+            # The same words sent again after something broke are a retry of the client's; else the user asks again.
+            if any(
+                not (repeated and broken and broken[0][0] < seq)
+                for seq, repeated in _between(asked.get(session, []), since, until)
+            ):
                 continue
-            why = next((why for seq, why in causes.get(session, []) if first["seq"] < seq < until), None)
+            why = broken[0][1] if broken else None
             if why is None and not again["written"]:
                 continue
             yield {
