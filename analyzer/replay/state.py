@@ -34,7 +34,10 @@ def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame)
     wires = calls.lazy().group_by("session").agg(wires=pl.col("wire").unique().sort().str.join(",")).collect()
     starts = pl.col("start").str.contains(
         r"\.created$|^request\.create$|^POST /agents/sessions$|^initialize$|^server/discover$"
+        r"|^session_meta$|^thread\.started$"
     )
+    # A stream begins with every response, and a fork in the middle of what it was forked from.
+    starts &= (pl.col("start") != "response.created") & pl.col("parent").is_null()
     return (
         seen.join(said, on="session", how="left", maintain_order="left")
         .join(wires, on="session", how="left", maintain_order="left")
