@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.rules.drift.pin_drift import PINNED
 from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import place
 from analyzer.rules.payloads import NO_JSON, decode, layers
@@ -59,7 +60,8 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
 
 def _pairs(trace: Trace) -> pl.DataFrame:
     """Advertised schema and contract of one tool, where they are not the same text; the first offer of each."""
-    contracts = trace.contracts.lazy().select("server", "name", "role", "file", executed="schema_id")
+    files = trace.contracts.lazy().filter(~pl.col("file").str.contains(PINNED))
+    contracts = files.select("server", "name", "role", "file", executed="schema_id")
     server = pl.col("tool").str.extract("^(?:mcp|namespace):([^:]*):")
     return (
         trace.offers.lazy()

@@ -20,7 +20,7 @@ Good:
     call c3 find
     result c3 ok {"total":null}
 Blind spots: payloads whose schema fixes the type are judged by it instead; items of lists, members below the second
-level and payloads over 16,000 characters are not looked at.
+level and payloads over 4,000 bytes are not looked at.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import decode, json_type
 from analyzer.trace import Trace
 
-_LONGEST = 16_000
+_LONGEST = 4_000
 _MOST = 60  # payloads of one tool in one session
 _LEVELS = 2
 _BEFORE = 2  # how often the first type must have been seen

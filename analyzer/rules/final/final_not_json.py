@@ -1,0 +1,61 @@
+"""The final answer is prose where an object is promised.
+
+Wire: needs a final schema beside the log
+What it says: a final schema, or the session's own text format, asks for an object, and the last answer is no JSON, or
+JSON with words or a code fence around it.
+Why it matters: whoever parses the answer stops, or cuts the object out by a guess.
+Bad:
+    Here is the result: {"refund": true}
+Good:
+    {"refund": true}
+Blind spots: on wires that do not apply a text format only a final schema promises anything.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analyzer.rules.final.answers import final_answers, judged_answers
+from analyzer.rules.hits import hits
+from analyzer.rules.payloads import NO_JSON, decode, short
+from analyzer.trace import Trace
+
+
+def check(trace: Trace) -> pl.LazyFrame:
+    """Final answers that are no JSON, where a schema or a format promises it."""
+    unheld = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
+    promised = (
+        trace.sessions.lazy()
+        .filter(pl.col("text_format").str.contains(r'"json_(?:schema|object)"'))
+        .join(unheld, on="session", how="anti", maintain_order="left")
+        .select("session")
+    )
+    columns = ["session", "event", "pointer", "turn", "text"]
+    by_schema = judged_answers(trace).filter(pl.col("payload") == "not_json").select(*columns, "verdict")
+    by_format = final_answers(trace).join(promised, on="session", how="semi", maintain_order="left").select(columns)
+    rows = (
+        pl.concat([by_schema, by_format], how="diagonal")
+        .sort("event", "pointer", "verdict", nulls_last=True)
+        .unique(["event", "pointer"], keep="first", maintain_order=True)
+        .collect()
+    )
+    return hits(
+        {
+            **{name: row[name] for name in ("session", "event", "pointer", "turn", "verdict")},
+            "message": f"The final answer is {_what(row['text'])}, where an object is promised.",
+            "hint": "Ask for the object alone, and hold the model to it with a format or a retry.",
+            "keyword": "prose",
+        }
+        for row in rows.iter_rows(named=True)
+        if decode(row["text"]) is NO_JSON
+    )
+
+
+def _what(text: str) -> str:
+    plain = text.strip()
+    if plain.startswith("```"):
+        return "JSON inside a code fence"
+    start, end = plain.find("{"), plain.rfind("}")
+    if 0 <= start < end and decode(plain[start : end + 1]) is not NO_JSON:
+        return "JSON with words around it"
+    return f"the text {short(plain, 50)}"
