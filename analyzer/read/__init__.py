@@ -13,6 +13,7 @@ from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api import AgentsApi
 from analyzer.read.files import Source, Stream
+from analyzer.read.mcp import Mcp
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
 from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.recording import Recording
@@ -21,7 +22,7 @@ from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
-ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Responses)
+ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses)
 
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
 from analyzer.read.records import Block
+from analyzer.read.values import microseconds
 
 Row = tuple[Any, ...]
 
@@ -32,6 +33,9 @@ _EVENT_COLUMNS = (
     "turn",
     "event_id",
 )
+
+
+_BULK_COLUMNS = ("event", "session", "offset", "length", "line", "time", "number", "type", "kind", "turn", "event_id")
 
 
 def event_number(source: int, record: int, part: int = 0) -> int:
@@ -75,11 +79,8 @@ class Rows:
         """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file."""
         self._known_tables: set[str] = set()
         self._bulk: dict[str, dict[str, list[Any]]] = {}
-
-    @property
-    def count(self) -> int:
-        """Events since the last `take`."""
-        return len(self.events) + len(self._bulk.get("events", {}).get("event", ()))
+        self.count = 0
+        """Events taken in bulk since the last `take`; those of `events` come on top."""
 
     def bulk(self, frame: str, **columns: list[Any]) -> None:
         """Append many rows of one frame, column by column; columns left out are null, always the same for one frame."""
@@ -92,28 +93,34 @@ class Rows:
             column += columns.get(name) or [None] * len(columns["event"])
 
     def bulk_events(
-        self, base: int, block: Block, indexes: list[int], records: Sequence[Any], kinds: list[str]
+        self, base: int, block: Block, indexes: list[int], records: Sequence[Any], kinds: Sequence[str | None]
     ) -> None:
-        """Append one event for each of some records of a block of lines.
+        """Append one event for each of some records of a block of lines, column by column.
 
-        `base` is the event number of the block's first record. The records have `session_id, recorded_at (a string or
-        None), sequence_number, type, turn_id, event_id`.
+        `base` is the event number of the block's first record. The records have `session_id, recorded_at, type, turn_id,
+        sequence_number, event_id`.
         """
-        self.bulk(
-            "events",
-            event=[base + (index << PART_BITS) for index in indexes],
-            session=[record.session_id for record in records],
-            offset=[block.offset[index] for index in indexes],
-            length=[block.length[index] for index in indexes],
-            line=[block.line[index] for index in indexes],
-            pointer=[""] * len(indexes),
-            time_text=[record.recorded_at for record in records],
-            number=[record.sequence_number for record in records],
-            type=[record.type for record in records],
-            kind=kinds,
-            turn=[record.turn_id for record in records],
-            event_id=[record.event_id for record in records],
-        )
+        times = [record.recorded_at for record in records]
+        held = self._bulk.setdefault("events", {name: [] for name in _BULK_COLUMNS})
+        held["event"] += [base + (index << PART_BITS) for index in indexes]
+        held["session"] += [record.session_id for record in records]
+        held["offset"] += [block.offset[index] for index in indexes]
+        held["length"] += [block.length[index] for index in indexes]
+        held["line"] += [block.line[index] for index in indexes]
+        held["time"] += times
+        held["number"] += [record.sequence_number for record in records]
+        held["type"] += [record.type for record in records]
+        held["kind"] += kinds
+        held["turn"] += [record.turn_id for record in records]
+        held["event_id"] += [record.event_id for record in records]
+        self.count += len(indexes)
+
+    def undo(self, event: int) -> None:
+        """Take back what was appended, row by row, of this event and those after it: it is to be read in another way."""
+        for name in RECORDED:
+            rows: list[Row] = getattr(self, name)
+            while name != "tables" and rows and rows[-1][0] >= event:
+                rows.pop()
 
     def table(self, text: bytes, shape: str, server: str | None = None) -> str:
         """The digest of a tool table (JSON text of a list), kept once however often it is shown."""
@@ -132,7 +139,7 @@ class Rows:
             setattr(self, name, [])
             columns = self._bulk.get(name, {})
             frames[name] = _events(rows, columns) if name == "events" else _frame(rows, columns, schema)
-        self._bulk = {}
+        self._bulk, self.count = {}, 0
         return frames
 
 
@@ -155,13 +162,28 @@ def _frame(rows: list[Row], columns: dict[str, list[Any]], schema: pl.Schema) ->
     return frame.sort("event", maintain_order=True) if len(parts) > 1 else frame
 
 
+def _bulk_frame(columns: dict[str, list[Any]], types: pl.Schema) -> pl.DataFrame:
+    times = columns.pop("time")
+    try:
+        text = pl.Series("time_text", times, dtype=pl.String)
+        number = pl.lit(None, pl.Int64).alias("time_us")
+    except TypeError:  # numbers among them
+        text = pl.Series("time_text", [when if type(when) is str else None for when in times], dtype=pl.String)
+        whens = [None if when is None or type(when) is str else microseconds(when) for when in times]
+        number = pl.Series("time_us", whens, dtype=pl.Int64)
+    series = [pl.Series(name, values, dtype=types[name]) for name, values in columns.items()]
+    return pl.DataFrame([*series, text]).with_columns(number, pointer=pl.lit(""))
+
+
 def _null(name: str, count: int, dtype: Any) -> pl.Series:
     return pl.Series(name, [None], dtype=dtype).new_from_index(0, count)
 
 
 def _events(rows: list[Row], columns: dict[str, list[Any]]) -> pl.DataFrame:
     types = pl.Schema({"time_text": pl.String(), "time_us": pl.Int64(), **EVENTS})
-    frame = _frame(rows, columns, pl.Schema({name: types[name] for name in _EVENT_COLUMNS}))
+    frame = _frame(rows, {}, pl.Schema({name: types[name] for name in _EVENT_COLUMNS}))
+    if columns:
+        frame = frame.merge_sorted(_bulk_frame(columns, types).select(frame.columns), "event")
     if frame.is_empty():
         return EVENTS.to_frame()
     frame = frame.with_columns(source=pl.col("event") // (1 << RECORD_BITS + PART_BITS))

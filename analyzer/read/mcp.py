@@ -1,0 +1,647 @@
+"""MCP JSON-RPC: messages of a connection, bare, in recorder envelopes, in batches or as recorded HTTP exchanges.
+
+Both eras: with `initialize` and a connection, and from 2026-07-28 without. The wire is the Model Context Protocol's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec.structs import replace
+
+from analyzer.frames import PART_BITS, PART_LIMIT
+from analyzer.read.openai.exchange import exchange_of
+from analyzer.read.records import Block
+from analyzer.read.recover import Fault, Unreadable, parse, typed
+from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import arguments, first, microseconds, text_of
+
+Raw = msgspec.Raw
+_ABSENT = Raw()
+
+_CALL, _LIST, _INITIALIZE, _DISCOVER = "tools/call", "tools/list", "initialize", "server/discover"
+_CANCELLED, _TASK_RESULT = "notifications/cancelled", "tasks/result"
+_FROM_SERVER = frozenset({"roots/list", "sampling/createMessage", "elicitation/create"})
+_KINDS = {
+    **dict.fromkeys((_CALL, _CANCELLED), "item"),
+    **dict.fromkeys((_INITIALIZE, _DISCOVER), "session"),
+    **dict.fromkeys((_LIST, "resources/list", "resources/templates/list", "prompts/list", "roots/list"), "request"),
+    **dict.fromkeys(("resources/read", "prompts/get", "completion/complete", "logging/setLevel"), "request"),
+    **dict.fromkeys(("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"), "request"),
+    **dict.fromkeys(("sampling/createMessage", "elicitation/create"), "request"),
+    **dict.fromkeys((f"tasks/{word}" for word in ("get", "result", "list", "cancel", "update")), "request"),
+    "ping": "notice",
+}
+_PARTS = frozenset({"text", "image", "audio", "resource", "resource_link"})
+_ENVELOPES = ("msg", "message", "payload", "frame", "data")
+_NO_LABEL = "server"  # of a server that no record names
+
+
+class Params(msgspec.Struct, gc=False):
+    """The members of `params` that the audit reads."""
+
+    name: str | None = None
+    arguments: Raw = _ABSENT
+    cursor: str | None = None
+    request_id: Raw = msgspec.field(default=_ABSENT, name="requestId")
+    request_state: Raw = msgspec.field(default=_ABSENT, name="requestState")
+    input_responses: Raw = msgspec.field(default=_ABSENT, name="inputResponses")
+    task_id: str | None = msgspec.field(default=None, name="taskId")
+
+
+class Server(msgspec.Struct, gc=False):
+    """Who the server says it is."""
+
+    name: str | None = None
+
+
+class Task(msgspec.Struct, gc=False):
+    """What stands for a result that comes later."""
+
+    task_id: str | None = msgspec.field(default=None, name="taskId")
+
+
+class Result(msgspec.Struct, gc=False):
+    """The members of `result` that the audit reads."""
+
+    content: Raw = _ABSENT
+    structured: Raw = msgspec.field(default=_ABSENT, name="structuredContent")
+    is_error: bool | None = msgspec.field(default=None, name="isError")
+    tools: Raw = _ABSENT
+    next_cursor: str | None = msgspec.field(default=None, name="nextCursor")
+    server: Server | None = msgspec.field(default=None, name="serverInfo")
+    result_type: str | None = msgspec.field(default=None, name="resultType")
+    request_state: Raw = msgspec.field(default=_ABSENT, name="requestState")
+    task: Task | None = None
+
+
+class Message(msgspec.Struct, gc=False):
+    """A request, a notification or a response."""
+
+    jsonrpc: str | None = None
+    id: Raw = _ABSENT
+    method: str | None = None
+    params: Params | None = None
+    result: Result | None = None
+    error: Raw = _ABSENT
+
+
+class Line(Message, gc=False):
+    """A message, or the envelope of one, or a recorded exchange."""
+
+    msg: Message | None = None
+    message: Raw = _ABSENT
+    payload: Raw = _ABSENT
+    frame: Raw = _ABSENT
+    data: Raw = _ABSENT
+    server: Raw = _ABSENT
+    dir: str | None = None
+    direction: str | None = None
+    ts: str | int | float | None = None
+    timestamp: str | int | float | None = None
+    time: Raw = _ABSENT
+    recorded_at: str | int | float | None = None
+    http: Raw = _ABSENT
+    request: Raw = _ABSENT
+    response: Raw = _ABSENT
+
+
+class Half(msgspec.Struct, gc=False):
+    """The request or the response of a recorded exchange."""
+
+    headers: Raw = _ABSENT
+    jsonrpc: str | None = None
+
+
+class Part(msgspec.Struct, gc=False):
+    """A content part of a result."""
+
+    type: str
+    text: str | None = None
+
+
+_line = msgspec.json.Decoder(Line).decode
+_message = msgspec.json.Decoder(Message).decode
+_half = msgspec.json.Decoder(Half).decode
+_parts = msgspec.json.Decoder(list[Part]).decode
+_raws = msgspec.json.Decoder(list[Raw]).decode
+_texts = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A request to run a tool that has no answer yet."""
+
+    emission: str
+    call_id: str
+    pair_id: str
+    name: str | None
+    text: str | None
+    container: str
+
+
+class Connection(msgspec.Struct):
+    """What is known of one connection: who is at the other end, and what was asked and not answered."""
+
+    session: str
+    label: str | None = None
+    begun: bool = False
+    calls: dict[str, Call] = {}
+    asked: dict[str, tuple[str, bool]] = {}  # by the client, other than calls: method, and whether it is a first page
+    asked_back: set[str] = set()  # by the server
+    waiting: list[tuple[bytes, Call]] = []  # calls that were answered with a request for input
+    tasks: dict[str, Call] = {}
+    pages: list[bytes] = []
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Where a message stands: its record, the way to it there, and what the envelope says."""
+
+    offset: int
+    length: int
+    line: int
+    pointer: str = ""
+    when: str | float | None = None
+    server: str | None = None
+    session: str | None = None
+    toward: str | None = None
+    opaque: bool = False  # it stands in a text, where no pointer leads
+
+
+class At(msgspec.Struct, frozen=True, gc=False):
+    """One event: its number, its connection and its place."""
+
+    event: int
+    connection: Connection
+    place: Place
+
+    def to(self, pointer: str) -> str:
+        """A pointer below the message, which leads nowhere where the message stands in a text."""
+        return "" if self.place.opaque else pointer
+
+
+class Mcp:
+    """The adapter; see `analyzer.read.adapter.Adapter`."""
+
+    name: ClassVar[str] = "mcp-jsonrpc"
+    title: ClassVar[str] = "MCP JSON-RPC messages: stdio logs, Streamable HTTP and SSE"
+    known_by: ClassVar[str] = (
+        "a `jsonrpc` member beside a method, a result or an error; bare, under `msg`, `message`, `payload`, `frame` or "
+        "`data` of an envelope, in batches, or as the bodies of recorded exchanges"
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "What the model wrote is not on this wire: only what the client asked the server to run.",
+        "A notice that tools changed says nothing of what changed: the new list counts from when it was read.",
+        "Bare messages do not say their direction: answers are told from the requests before them.",
+        "Nothing names the session of a connection over stdio: each one is numbered.",
+    )
+
+    def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
+        self._rows = rows
+        self._connections: dict[str, Connection] = {}
+        self._count = 0
+        self._client_word: str | None = None  # what the recorder calls the direction from the client
+        self._server_word: str | None = None
+        self._event_number = 0
+
+    @staticmethod
+    def sniff(records: Sequence[Any], path: str) -> float:
+        """The share of the records that are of this wire."""
+        del path
+        return sum(map(_knows, records)) / len(records) if records else 0.0
+
+    def close(self) -> None:
+        """Name the listings whose last pages were not read."""
+        for connection in self._connections.values():
+            self._unfinished(connection)
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        records: list[Line] | None = None
+        if block.utf8:
+            try:
+                records = list(map(_line, block.raw))
+            except (msgspec.DecodeError, RecursionError):
+                records = None
+        others: list[int] = []
+        base = event_number(self._source, block.first)
+        for index, raw in enumerate(block.raw):
+            self._event_number = event = base + (index << PART_BITS)
+            pointer = "" if block.pointer is None else block.pointer[index]
+            place = Place(block.offset[index], block.length[index], block.line[index], pointer)
+            try:
+                taken = records is not None and self._take(records[index], raw, place)
+                careful = records is None
+            except (msgspec.DecodeError, RecursionError):
+                careful = True
+            if not (self._take_carefully(event, raw, place, utf8=block.utf8) if careful else taken):
+                others.append(index)
+        return others
+
+    def _take_carefully(self, event: int, raw: bytes, place: Place, *, utf8: bool) -> bool:
+        """A record that the fast decoder refused, or whose members did not hold what they should."""
+        for attempt in (_plain, _cleaned):
+            self._rows.undo(event)
+            self._event_number = event
+            found = attempt(raw, utf8=utf8)
+            if found is None:
+                continue
+            record, text, faults = found
+            try:
+                taken = self._body(Raw(text), place) if record is None else self._take(record, text, place)
+            except (msgspec.DecodeError, RecursionError):
+                continue
+            if taken:
+                self._rows.faults += [(event, None, *fault) for fault in faults]
+            return taken
+        self._rows.undo(event)
+        return False
+
+    # --- what a record holds ----------------------------------------------------------------------------------------
+
+    def _take(self, record: Line, raw: bytes, place: Place) -> bool:
+        """A message, an envelope or an exchange; false where it is of another wire."""
+        if record.jsonrpc is not None and (record.method is not None or record.id or record.error or record.result):
+            return self._message(record, place)
+        when = record.ts
+        if when is None:
+            when = record.timestamp if record.timestamp is not None else record.recorded_at
+        if when is None and record.time:
+            when = text_of(record.time)
+        place = Place(
+            *(place.offset, place.length, place.line, place.pointer, when),
+            *(text_of(record.server) if first(record.server) == b'"' else None, None, record.dir or record.direction),
+        )
+        if record.msg is not None and record.msg.jsonrpc is not None:
+            return self._message(record.msg, replace(place, pointer=f"{place.pointer}/msg"))
+        if first(record.http) == b"{" or first(record.request) == b"{":
+            return self._exchange(record, raw, place)
+        for name in _ENVELOPES[1:]:
+            inner: Raw = getattr(record, name)
+            if first(inner) in (b"{", b"[", b'"'):
+                return self._body(inner, replace(place, pointer=f"{place.pointer}/{name}"))
+        return False
+
+    def _exchange(self, record: Line, raw: bytes, place: Place) -> bool:
+        """A recorded request and what came back: one answer, or a stream of messages."""
+        try:
+            exchange = exchange_of(raw)
+            name = "http" if record.http else "request"
+            halves = [
+                (way, half, _half(half))
+                for way, half in ((f"/{name}", record.http or record.request), ("/response", record.response))
+                if first(half) == b"{"
+            ]
+        except msgspec.DecodeError:
+            return False
+        named = [session for _, _, half in halves if (session := _header(half.headers, "mcp-session-id")) is not None]
+        place = replace(place, session=named[0] if named else None)
+        if exchange is not None and place.when is None:
+            place = replace(place, when=exchange.when)
+        taken = [
+            self._body(half, replace(place, pointer=place.pointer + way))
+            for way, half, body in halves
+            if body.jsonrpc is not None
+        ]
+        for body in () if exchange is None else (exchange.request, exchange.response):
+            if body is not None:
+                inner = replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
+                taken += [self._body(Raw(frame), inner) for frame in body.frames]
+        return any(taken)
+
+    def _body(self, raw: Raw, place: Place) -> bool:
+        """What an envelope or an exchange holds: a message, a batch, or the text of either."""
+        if first(raw) == b'"':
+            text = (text_of(raw) or "").lstrip()
+            return text[:1] in ("{", "[") and self._body(Raw(text.encode()), replace(place, opaque=True))
+        if first(raw) == b"[":
+            try:
+                return self._batch([bytes(each) for each in _raws(raw)], place)
+            except msgspec.DecodeError:
+                return False
+        found = (_plain(bytes(raw), utf8=True) or _cleaned(bytes(raw), utf8=True)) if first(raw) == b"{" else None
+        record, _, faults = found or (None, b"", [])
+        if record is None or record.jsonrpc is None:
+            return False
+        event = self._event_number
+        taken = self._message(record, place)
+        self._rows.faults += [(event, None, *fault) for fault in faults]
+        return taken
+
+    def _batch(self, raws: list[bytes], place: Place) -> bool:
+        taken = False
+        for index, raw in enumerate(raws):
+            step = place.pointer if place.opaque else f"{place.pointer}/{index}"
+            taken |= first(raw) == b"{" and self._body(Raw(raw), replace(place, pointer=step))
+        return taken
+
+    # --- messages ---------------------------------------------------------------------------------------------------
+
+    def _message(self, message: Message, place: Place) -> bool:
+        method = message.method
+        connection = self._connection(place, method)
+        toward = place.toward
+        if method is not None:
+            if toward is not None and (method in (_CALL, _LIST, _INITIALIZE) or method in _FROM_SERVER):
+                self._learn(toward, from_server=method in _FROM_SERVER)
+            at = self._event(method, _KINDS.get(method) or _other_kind(method), connection, place)
+            self._faults(message, at)
+            self._asked(message, method, at)
+            return True
+        failed = bool(message.error) and bytes(message.error) != b"null"
+        identity = bytes(message.id).decode()
+        call, asked = self._question(message, identity, connection, place)
+        kind = "notice" if asked is None else _KINDS.get(asked, "notice")
+        at = self._event("error" if failed else "result", kind, connection, place)
+        self._faults(message, at)
+        result = message.result
+        if asked == _CALL:
+            self._answer(message, call, identity, at)
+        elif result is not None and not failed:
+            if result.server is not None and result.server.name is not None and connection.label is None:
+                connection.label = result.server.name
+            if asked == _LIST and first(result.tools) == b"[":
+                self._listing(result, at)
+        return True
+
+    def _asked(self, message: Message, method: str, at: At) -> None:
+        """A request or a notification."""
+        connection, place = at.connection, at.place
+        params = message.params or Params()
+        identity = bytes(message.id).decode()
+        if method == _CANCELLED:
+            call = connection.calls.get(bytes(params.request_id).decode())
+            if call is not None:
+                self._sighting(call, "item", "cancelled", at, "/params/requestId")
+        elif not identity or identity == "null":
+            return
+        elif method == _CALL:
+            self._call(params, identity, at)
+        elif method in _FROM_SERVER or (place.toward is not None and place.toward == self._server_word):
+            connection.asked_back.add(identity)
+        elif method == _TASK_RESULT and params.task_id in connection.tasks:
+            connection.calls[identity] = connection.tasks[params.task_id]
+        else:
+            connection.asked[identity] = (method, params.cursor is None)
+            if method == _LIST and params.cursor is None:
+                self._unfinished(connection)
+
+    def _question(
+        self, message: Message, identity: str, connection: Connection, place: Place
+    ) -> tuple[Call | None, str | None]:
+        """The call that a response answers, and the method of its request; a lost request is told from the answer."""
+        result = message.result
+        ours = place.toward is not None and place.toward == self._client_word
+        if ours or (place.toward is None and identity in connection.asked_back and not _answers_client(result)):
+            connection.asked_back.discard(identity)
+            return None, None
+        call = connection.calls.pop(identity, None)
+        if call is not None:
+            return call, _CALL
+        asked = connection.asked.pop(identity, None)
+        if asked is not None:
+            if asked[1] and asked[0] == _LIST:
+                connection.pages.clear()
+            return None, asked[0]
+        if identity in connection.asked_back and place.toward is None:
+            connection.asked_back.discard(identity)
+            return None, None
+        if result is not None and result.tools:
+            return None, _LIST
+        lost = identity not in ("", "null") and (
+            (result is None and bool(message.error))
+            or (result is not None and (first(result.content) == b"[" or bool(result.structured)))
+        )
+        return None, _CALL if lost else None
+
+    def _call(self, params: Params, identity: str, at: At) -> None:
+        connection = at.connection
+        text, container = arguments(params.arguments)
+        stage, call = "item", None
+        if connection.waiting and (params.request_state or params.input_responses):
+            call = _resumed(connection, params, text)
+            stage = "history" if call is not None else stage
+        if call is None:
+            call_id = text_of(message_id) if first(message_id := Raw(identity.encode())) == b'"' else identity
+            call = Call(f"#{at.event}", call_id or "", identity, params.name, text, container)
+        connection.calls[identity] = call
+        connection.label = connection.label or _NO_LABEL
+        where = "/params/arguments" if params.arguments else "/params" if params.name is not None else ""
+        self._sighting(call, stage, None, at, where)
+
+    def _sighting(self, call: Call, stage: str, status: str | None, at: At, pointer: str) -> None:
+        self._rows.call_sightings.append(
+            (
+                *(at.event, at.connection.session, None, self.name, stage, None, call.emission, call.call_id),
+                *(call.pair_id, "mcp", at.connection.label, call.name, call.text, call.container, status),
+                *("client", None, at.to(pointer)),
+            )
+        )
+
+    def _answer(self, message: Message, call: Call | None, identity: str, at: At) -> None:
+        """The response to a call; one that asks for input, or that promises a result for later, answers nothing yet."""
+        result = message.result
+        if call is not None and result is not None:
+            if result.result_type == "input_required":
+                at.connection.waiting.append((bytes(result.request_state), call))
+                return
+            if result.task is not None and result.task.task_id is not None and not result.content:
+                at.connection.tasks[result.task.task_id] = call
+                return
+        text, container, structured, where = None, "absent", None, "/result"
+        if result is not None:
+            text, container = _output(result.content)
+            structured = bytes(result.structured).decode() or None
+            if result.content or structured is not None:
+                where = "/result/content" if result.content else "/result/structuredContent"
+        error = text_of(message.error)
+        if error is not None:
+            where = "/error"
+        failed = error is not None or (result is not None and result.is_error is True)
+        if call is None:
+            call_id = text_of(Raw(identity.encode())) if identity[:1] == '"' else identity
+            pair_id = identity
+        else:
+            call_id, pair_id = call.call_id, call.pair_id
+        self._rows.result_sightings.append(
+            (
+                *(at.event, at.connection.session, None, self.name, "message", None, call_id, pair_id, None),
+                *(not failed, None, error, text, container, structured, None, None, at.to(where)),
+            )
+        )
+
+    def _listing(self, result: Result, at: At) -> None:
+        """A page of tools. What is no longer listed is gone when the last page is read, and not before."""
+        text, connection = bytes(result.tools), at.connection
+        connection.label = label = connection.label or _NO_LABEL
+        first_page, last_page = not connection.pages, result.next_cursor is None
+        pointer = at.to("/result/tools")
+        if not (first_page and last_page):
+            table = self._rows.table(text, "mcp", label)
+            self._rows.showings.append((at.event, connection.session, "listing", "add", table, pointer))
+            # The last page comes first, so that its pointers lead where it stands.
+            connection.pages.insert(0, text)
+            if not last_page:
+                return
+            text = b"[" + b",".join(page.strip()[1:-1] for page in connection.pages if len(page.strip()) > 2) + b"]"
+            connection.pages.clear()
+        table = self._rows.table(text, "mcp", label)
+        self._rows.showings.append((at.event, connection.session, "listing", f"server:{label}", table, pointer))
+
+    def _unfinished(self, connection: Connection) -> None:
+        if connection.pages:
+            detail = "the list of tools has more pages, and they were not read"
+            self._rows.faults.append((self._event_number, connection.session, "more_pages", "", detail, None))
+            connection.pages.clear()
+
+    # --- connections and events -------------------------------------------------------------------------------------
+
+    def _connection(self, place: Place, method: str | None) -> Connection:
+        key = place.session or place.server or ""
+        connection = self._connections.get(key)
+        if connection is None or (method == _INITIALIZE and connection.begun):
+            if connection is not None:
+                self._unfinished(connection)
+            self._count += 1
+            session = place.session or f"mcp-{self._source + 1}.{self._count}"
+            connection = self._connections[key] = Connection(session, place.server)
+        connection.begun = True
+        return connection
+
+    def _learn(self, toward: str, *, from_server: bool) -> None:
+        if from_server:
+            self._server_word = toward
+        else:
+            self._client_word = toward
+
+    def _event(self, native: str, kind: str, connection: Connection, place: Place) -> At:
+        event = self._event_number
+        if event & PART_LIMIT < PART_LIMIT:
+            self._event_number = event + 1
+        when = place.when
+        written = type(when) is str
+        self._rows.events.append(
+            (
+                *(event, connection.session, place.offset, place.length, place.line, place.pointer),
+                when if written else None,
+                None if written or when is None else microseconds(when),  # type: ignore[arg-type]
+                *(None, native, kind, None, None),
+            )
+        )
+        return At(event, connection, place)
+
+    def _faults(self, message: Message, at: At) -> None:
+        if message.jsonrpc != "2.0":
+            self._fault(at, "member_type", "/jsonrpc", "the version is not 2.0")
+        identity = first(message.id)
+        if identity and identity not in b'"-0123456789n':
+            self._fault(at, "member_type", "/id", "an id is a string or a number")
+        elif message.method is None and (not identity or (identity == b"n" and not message.error)):
+            self._fault(at, "member_missing", "/id", "a result without the id of its request")
+
+    def _fault(self, at: At, fault: str, pointer: str, detail: str) -> None:
+        self._rows.faults.append((at.event, at.connection.session, fault, at.to(pointer), detail, None))
+
+
+_Found = tuple[Line | None, bytes, list[Fault]]
+
+
+def _plain(raw: bytes, *, utf8: bool) -> _Found | None:
+    """A record as it stands."""
+    try:
+        if not utf8:
+            raw.decode()
+        return _line(raw), raw, []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _cleaned(raw: bytes, *, utf8: bool) -> _Found | None:
+    """A record without what cannot be kept of it, and what that was; a batch comes back as its text alone."""
+    del utf8
+    parsed = parse(raw)
+    if isinstance(parsed, Unreadable) or not _knows(parsed[0]):
+        return None
+    value, faults = parsed
+    if isinstance(value, list):
+        return None, msgspec.json.encode(value), faults
+    found = typed(_line, value)
+    return None if found is None else (found[0], msgspec.json.encode(value), faults + found[1])
+
+
+def _resumed(connection: Connection, params: Params, text: str | None) -> Call | None:
+    """The call that was answered with a request for input and is now made again with it."""
+    state = bytes(params.request_state)
+    for index, (given, call) in enumerate(connection.waiting):
+        if call.name == params.name and (given == state if given or state else call.text == text):
+            del connection.waiting[index]
+            return replace(call, text=text)
+    return None
+
+
+def _answers_client(result: Result | None) -> bool:
+    """Whether only a server answers like this."""
+    return result is not None and bool(
+        first(result.content) == b"[" or result.structured or result.tools or result.server or result.task
+    )
+
+
+def _output(raw: Raw) -> tuple[str | None, str]:
+    """The texts of a result's content parts joined, and the container."""
+    if first(raw) != b"[":
+        return text_of(raw), {b"": "absent", b'"': "text", b"{": "object", b"n": "null"}.get(first(raw), "number")
+    try:
+        parts = _parts(raw)
+    except msgspec.DecodeError:
+        return bytes(raw).decode(), "array"
+    if any(part.type not in _PARTS for part in parts):
+        return bytes(raw).decode(), "array"
+    if len(parts) == 1:
+        return parts[0].text or "", "parts"
+    return "\n".join([part.text for part in parts if part.text is not None]), "parts"
+
+
+def _header(raw: Raw, name: str) -> str | None:
+    """A header's value, from an object or from a list of names and values."""
+    pairs: list[tuple[Any, Any]]
+    if first(raw) == b"{":
+        pairs = list(_texts(raw).items())
+    elif first(raw) == b"[":
+        entries = msgspec.json.decode(raw)
+        pairs = [(each.get("name"), each.get("value")) for each in entries if isinstance(each, dict)]
+    else:
+        return None
+    found = [value for key, value in pairs if isinstance(key, str) and key.lower() == name]
+    value = found[0][0] if found and isinstance(found[0], list) and found[0] else found[0] if found else None
+    return value if isinstance(value, str) else None
+
+
+def _other_kind(method: str) -> str:
+    return "notice" if method.startswith("notifications/") else "unknown"
+
+
+def _knows(record: Any) -> bool:
+    """Whether a parsed record is of this wire."""
+    if isinstance(record, list):
+        return any(isinstance(each, dict) and _knows(each) for each in record[:8])
+    if not isinstance(record, dict):
+        return False
+    if isinstance(record.get("jsonrpc"), str):
+        return any(name in record for name in ("method", "result", "error", "id"))
+    inner = [record.get(name) for name in _ENVELOPES]
+    for half in (record.get("http"), record.get("request"), record.get("response")):
+        for body in half.values() if isinstance(half, dict) else ():
+            inner += [body, *(body.get("text"), body.get("string"))] if isinstance(body, dict) else [body]
+        inner.append(half)
+    return any(map(_holds, inner))
+
+
+def _holds(value: Any) -> bool:
+    """Whether a member of an envelope or an exchange is a message, a batch, or the text of one."""
+    if isinstance(value, str):
+        return '"jsonrpc"' in value
+    return (
+        _knows(value) if isinstance(value, list) else isinstance(value, dict) and isinstance(value.get("jsonrpc"), str)
+    )
