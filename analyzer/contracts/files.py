@@ -20,7 +20,7 @@ from analyzer.contracts.tables import ToolDefinition, is_tool_table, parse_tool_
 from analyzer.errors import ContractFileError
 from analyzer.pointer import join, locate
 
-__all__ = ["Contract", "Contracts", "ToolDefinition", "load_contracts", "parse_tool_table"]
+__all__ = ["Contract", "Contracts", "Definition", "ToolDefinition", "definitions", "load_contracts", "parse_tool_table", "value_of"]
 
 #: Bytes of one contract file.
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -66,6 +66,19 @@ class Contracts:
         return named[0] if len(named) == 1 and server is None else None
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One schema of one tool as a file has it, whether or not anything can be judged by it."""
+
+    tool: str
+    server: str | None
+    role: str
+    schema: object
+    file: str
+    line: int
+    pointer: str
+
+
 class _Found(NamedTuple):
     tool: str
     server: str | None
@@ -99,6 +112,26 @@ def load_contracts(paths: Sequence[Path]) -> Contracts:
             if known.schema_id != entry.schema_id:
                 problems.append(_clash(known, entry))
     return Contracts(tuple(entries.values()), tuple(problems))
+
+
+def definitions(paths: Sequence[Path]) -> tuple[list[Definition], list[ContractFileError]]:
+    """Read contract files and folders of them without judging the schemas; what is no contract is a problem."""
+    problems: list[ContractFileError] = []
+    found: list[Definition] = []
+    for path, server in _files(paths, problems):
+        try:
+            raw = _read(path)
+            for each in _found(_decode(raw, path), path, server):
+                line = _line(raw, each.pointer) or 1
+                found.append(Definition(each.tool, each.server, each.role, each.schema, str(path), line, each.pointer))
+        except ContractFileError as error:
+            problems.append(error)
+    return found, problems
+
+
+def value_of(path: Path) -> object:
+    """The JSON value of one file, whatever it is. Raises ContractFileError."""
+    return _decode(_read(path), path)
 
 
 def _clash(known: Contract, entry: Contract) -> ContractFileError:

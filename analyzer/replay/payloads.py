@@ -7,6 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 import msgspec
+import polars as pl
 
 from analyzer.contracts.schemas import MAX_DEPTH, too_deep
 
@@ -53,6 +54,32 @@ def read_payload(text: str | None) -> Payload:
     if plain and not _LONG_NUMBER.search(text):
         return Payload(kind, value)
     return Payload(kind, value, *_readings(text, value, plain=plain))
+
+
+def read_payloads(texts: pl.Series) -> tuple[list[Any], dict[int, Payload]]:
+    """Many payloads at once: their values, and by place those that are not simply one JSON value that all read alike."""
+    odd: dict[int, Payload] = {}
+    # What is long is looked at with care; below the depth limit's own size the nesting cannot pass it by much.
+    careful = texts.str.contains(_LONG_NUMBER.pattern) | (texts.str.len_bytes() > MAX_DEPTH * 16) | texts.is_null()
+    values: list[Any] = []
+    for place, (text, slow) in enumerate(zip(texts.to_list(), careful.to_list(), strict=True)):
+        if not slow:
+            try:
+                value = _decode(text)
+            except (msgspec.DecodeError, RecursionError):
+                value = None
+            # What is written again just as it stands has no member twice; this is true of nearly all.
+            if value.__class__ in _PLAIN and _encode(value) == text.encode():
+                values.append(value)
+                continue
+        payload = read_payload(text)
+        values.append(payload.value)
+        if payload.kind != "value" or payload.problem is not None or payload.ambiguous is not None:
+            odd[place] = payload
+    return values, odd
+
+
+_PLAIN = (dict, list)
 
 
 def _readings(text: str, value: Any, *, plain: bool) -> tuple[str | None, tuple[str, str] | None]:
