@@ -12,6 +12,7 @@ from analyzer.errors import InputError
 from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api import AgentsApi
+from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
 from analyzer.read.mcp import Mcp
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
@@ -22,7 +23,7 @@ from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
-ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses)
+ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, Codex)
 
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 

@@ -1,6 +1,6 @@
 """OpenAI Responses: bodies, requests, exchanges in any recorder's shape, and streams, chained into sessions.
 
-What a request resends of an earlier one, byte by byte, is passed over; what it resends otherwise is a copy (stage history).
+What a request resends of an earlier one, byte by byte, is passed over; what it resends otherwise is a copy.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ class Responses:
     name: ClassVar[str] = "openai-responses"
     title: ClassVar[str] = "OpenAI Responses: requests, responses, streams and exchanges"
     known_by: ClassVar[str] = (
-        "`object: response`; types that begin with `response.`; requests with a model and an `input`; exchanges of these "
-        "under /responses, as pairs, HAR or VCR"
+        "`object: response`; types that begin with `response.`; requests with a model and an `input`; exchanges under "
+        "/responses, as pairs, HAR or VCR"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Results carry no success flag: a failed call looks like any other unless its text says so.",
-        "What a server keeps of a conversation is not in the requests: a result of an unrecorded call cannot be placed.",
+        "What the server keeps of a conversation is not in the requests: a result of an unrecorded call has no place.",
         "Without the requests nothing says which calls were answered: open calls are not counted as unanswered.",
         "Namespaces may be left out or made of the function's own name.",
         "Compaction keeps its summary encrypted.",
@@ -204,7 +204,7 @@ class Responses:
                 self._cursor.event(native, "error", self._stream.session)
                 return True
             return self._wrapped(record, place)
-        if record.object == "response" or record.object == "response.compaction":
+        if record.object in _BODIES:
             self._response(record)
             return True
         if first(record.http) == b"{" or first(record.request) == b"{" or bytes(record.body):
@@ -314,12 +314,12 @@ class Responses:
             return session
         here, back = self._cursor.place, self._cursor.next
         self._cursor.move(pending.place, pending.next)
-        session = self._ask(pending, session, pending.accepted if accepted is None else accepted, when)
+        session = self._ask(pending, session, accepted=pending.accepted if accepted is None else accepted, when=when)
         # The response may stand in the same record: its events come after those of the request.
         self._cursor.move(here, self._cursor.next if here.event == pending.place.event else back)
         return session
 
-    def _ask(self, pending: _Pending, session: str | None, accepted: bool | None, when: float | None) -> str:
+    def _ask(self, pending: _Pending, session: str | None, *, accepted: bool | None, when: float | None) -> str:
         record, items = pending.record, pending.items
         chained = record.previous_response_id is not None or bool(bytes(record.conversation))
         text = bytes(record.input)
@@ -527,7 +527,9 @@ class Responses:
         self._items.take(item, at)
         self._chains.replied(stream.session, stream.response, list(stream.done.values()))
 
-    def _streamed(self, item: Item, text: str, stream: Stream, event: int, pointer: str, emission: str | None) -> None:
+    def _streamed(  # noqa: PLR0917 - what one sighting needs
+        self, item: Item, text: str, stream: Stream, event: int, pointer: str, emission: str | None
+    ) -> None:
         raw = Raw(msgspec.json.encode(text))
         shown = msgspec.structs.replace(item, arguments=raw, input=raw)
         if item.type == "mcp_call":
@@ -575,6 +577,7 @@ class Responses:
         self._stream = None
 
 
+_BODIES = frozenset({"response", "response.compaction"})
 _SUMMED = frozenset({"compaction", "context_compaction", "compaction_summary"})
 
 
@@ -600,7 +603,7 @@ def _asks(record: Record) -> bool:
 
 
 def _recover(raw: bytes) -> tuple[Record, bytes, list[Fault]] | None:
-    """A record that the fast decoder refused, the text that stands for it, and its faults; None where it is no object."""
+    """A record that the fast decoder refused, the text that stands for it, and its faults; None for other wires."""
     parsed = parse(raw)
     if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict) or not _knows(parsed[0]):
         return None
@@ -619,7 +622,7 @@ def _knows(record: Any) -> bool:
         if native.startswith("response."):
             return True
         return any(isinstance(record.get(name), dict) and _knows(record[name]) for name in ("event", "data"))
-    if record.get("object") in {"response", "response.compaction"}:
+    if record.get("object") in ("response", "response.compaction"):
         return True
     if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
         try:

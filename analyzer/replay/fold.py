@@ -60,7 +60,7 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
             action_event=pl.col("event").filter(pl.col("stage") == "action").first(),
             last_seq=pl.col("seq").last(),
             sightings=pl.len().cast(pl.Int64),
-            copies=pl.col("text").n_unique().cast(pl.Int64),
+            copies=pl.col("text").drop_nulls().n_unique().cast(pl.Int64),
             reply_text=pl.col("reply").drop_nulls().first(),
         )
         .sort("session", "seq", "event", "pointer")

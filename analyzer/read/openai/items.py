@@ -309,7 +309,7 @@ def _streams(raw: Raw) -> str:
 
 
 def items_of(raw: Raw | bytes) -> tuple[list[Item], list[Fault]]:
-    """The items of a list; members of another type than the wire says are named and left out. Empty where it is none."""
+    """The items of a list, empty where it is none; members of another type than expected are named and left out."""
     if first(raw) != b"[":
         return [], []
     try:
