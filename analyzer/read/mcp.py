@@ -152,7 +152,8 @@ class Connection(msgspec.Struct):
     asked_back: set[str] = set()  # by the server
     waiting: list[tuple[bytes, Call]] = []  # calls that were answered with a request for input
     tasks: dict[str, Call] = {}
-    pages: list[bytes] = []
+    pages: list[bytes] = []  # of the listing that is being read, the newest first
+    page: int = 0  # event of the newest
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
@@ -483,6 +484,7 @@ class Mcp:
             self._rows.showings.append((at.event, connection.session, "listing", "add", table, pointer))
             # The last page comes first, so that its pointers lead where it stands.
             connection.pages.insert(0, text)
+            connection.page = at.event
             if not last_page:
                 return
             text = b"[" + b",".join(page.strip()[1:-1] for page in connection.pages if len(page.strip()) > 2) + b"]"
@@ -493,7 +495,7 @@ class Mcp:
     def _unfinished(self, connection: Connection) -> None:
         if connection.pages:
             detail = "the list of tools has more pages, and they were not read"
-            self._rows.faults.append((self._event_number, connection.session, "more_pages", "", detail, None))
+            self._rows.faults.append((connection.page, connection.session, "more_pages", "", detail, None))
             connection.pages.clear()
 
     # --- connections and events -------------------------------------------------------------------------------------

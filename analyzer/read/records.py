@@ -195,7 +195,11 @@ def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
 def valid_utf8(raw: list[bytes]) -> bool:
     """Whether all of them are UTF-8."""
     # 3 GB/s here, seven times as fast as bytes.decode
-    return pl.Series(raw, dtype=pl.Binary).cast(pl.String, strict=False).null_count() == 0
+    try:
+        pl.Series(raw, dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return False
+    return True
 
 
 def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:

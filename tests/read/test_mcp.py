@@ -1,0 +1,305 @@
+"""MCP messages: what becomes a call, a result, a table; connections; envelopes; what a log cannot break."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.audit import Audit, audit
+from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
+
+SAMPLE = (SAMPLES / "mcp-jsonrpc.jsonl").read_bytes()
+NAME = "mcp-jsonrpc"
+
+
+def audited(tmp_path: Path, data: bytes, name: str = "log.jsonl", **options: Any) -> Audit:
+    path = tmp_path / name
+    path.write_bytes(data)
+    found = audit([str(path)], **options)
+    assert found.crashed == []
+    assert found.problems == []
+    return found
+
+
+def request(number: Any, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def call(number: Any, name: str = "look", **arguments: Any) -> dict[str, Any]:
+    return request(number, "tools/call", name=name, arguments=arguments)
+
+
+def answer(number: Any, **result: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "result": result}
+
+
+def said(number: Any, text: str, **more: Any) -> dict[str, Any]:
+    return answer(number, content=[{"type": "text", "text": text}], **more)
+
+
+def tool(name: str, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": sorted(properties), "additionalProperties": False}
+    return {"name": name, "inputSchema": schema}
+
+
+STRING = {"type": "string"}
+BEGIN = (
+    request(0, "initialize", protocolVersion="2025-06-18", capabilities={}),
+    answer(0, protocolVersion="2025-06-18", capabilities={}, serverInfo={"name": "lamps", "version": "1"}),
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+)
+
+
+def pairs(found: Audit) -> list[tuple[str, str | None, str | None]]:
+    """Every call with what answers it: session, call id, output."""
+    results = found.frames["results"].select("result", output=pl.coalesce("error", "text"))
+    calls = found.frames["calls"].join(results, on="result", how="left", maintain_order="left")
+    return list(calls.select("session", "call_id", "output").iter_rows())
+
+
+def test_the_frames_of_the_sample_are_these() -> None:
+    recording, frames = recorded(SAMPLE)
+    assert recording.source_frame()["format"].to_list() == [NAME]
+    assert_golden(NAME, frames)
+
+
+def test_an_audit_of_the_sample_finds_what_is_in_it(tmp_path: Path) -> None:
+    found = audited(tmp_path, SAMPLE)
+    slugs = {(row["slug"], row["call_id"]) for row in found.findings.to_dicts() if row["severity"] == "error"}
+    assert slugs == {("args-field-stringified", "5"), ("tool-not-advertised", "7")}
+    assert found.frames["sessions"]["session"].to_list() == ["mcp-1.1", "mcp-1.2"]
+    assert found.frames["calls"].height == 7
+
+
+def test_answers_may_come_in_any_order_and_both_sides_count_from_zero(tmp_path: Path) -> None:
+    found = audited(
+        tmp_path,
+        lines(
+            *BEGIN,
+            call(1),
+            call(2),
+            {"jsonrpc": "2.0", "id": 1, "method": "roots/list"},
+            {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}},
+            said(2, "two"),
+            said(1, "one"),
+        ),
+    )
+    assert pairs(found) == [("mcp-1.1", "1", "one"), ("mcp-1.1", "2", "two")]
+
+
+def test_a_number_and_a_text_of_the_same_digits_are_two_ids(tmp_path: Path) -> None:
+    found = audited(tmp_path, lines(*BEGIN, call(7), call("7"), said("7", "text"), said(7, "number")))
+    assert sorted(pairs(found)) == [("mcp-1.1", "7", "number"), ("mcp-1.1", "7", "text")]
+
+
+def test_ids_begin_again_with_every_connection(tmp_path: Path) -> None:
+    found = audited(tmp_path, lines(*BEGIN, call(1), said(1, "a"), *BEGIN, call(1), said(1, "b")))
+    assert pairs(found) == [("mcp-1.1", "1", "a"), ("mcp-1.2", "1", "b")]
+    assert "call-id-duplicate" not in found.findings["slug"].to_list()
+
+
+def test_a_connection_needs_no_beginning(tmp_path: Path) -> None:
+    found = audited(tmp_path, lines(call(4, on=True), said(4, "ok")))
+    assert pairs(found) == [("mcp-1.1", "4", "ok")]
+
+
+def test_both_error_channels_are_failures(tmp_path: Path) -> None:
+    refused = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "no such tool"}}
+    found = audited(tmp_path, lines(*BEGIN, call(1), said(1, "broken", isError=True), call(2), refused))
+    assert found.frames["calls"]["outcome"].to_list() == ["error", "error"]
+    assert found.frames["results"]["error"].to_list() == [None, '{"code": -32602, "message": "no such tool"}']
+
+
+def test_pages_are_one_list_and_the_last_page_ends_it(tmp_path: Path) -> None:
+    old, new = tool("look", at=STRING), tool("look", at=STRING, zoom={"type": "integer"})
+    found = audited(
+        tmp_path,
+        lines(
+            *BEGIN,
+            request(1, "tools/list"),
+            answer(1, tools=[old], nextCursor="b"),
+            request(2, "tools/list", cursor="b"),
+            answer(2, tools=[tool("wait"), tool("gone")]),
+            call(3, at="door"),
+            said(3, "ok"),
+            {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
+            request(4, "tools/list"),
+            answer(4, tools=[new], nextCursor="c"),
+            request(5, "tools/list", cursor="c"),
+            answer(5, tools=[tool("wait")]),
+            call(6, at="door"),
+            said(6, "ok"),
+            call(7, "gone"),
+            said(7, "ok"),
+        ),
+    )
+    offers = found.frames["offers"].filter(pl.col("role") == "arguments").sort("since", "tool")
+    assert list(offers.select("tool", "state").iter_rows()) == [
+        ("mcp:lamps:look", "offered"),
+        ("mcp:lamps:gone", "offered"),
+        ("mcp:lamps:wait", "offered"),
+        ("mcp:lamps:look", "offered"),
+        ("mcp:lamps:gone", "withdrawn"),
+    ]
+    verdicts = found.frames["verdicts"].filter(pl.col("role") == "arguments")
+    assert verdicts["verdict_is"].to_list() == ["valid", "invalid", "unverifiable"]
+    assert ("tool-not-advertised", "7") in list(found.findings.select("slug", "call_id").iter_rows())
+    data = (tmp_path / "log.jsonl").read_bytes().split(b"\n")
+    for event, pointer in offers.select("event", "pointer").iter_rows():
+        line = found.frames["events"].filter(pl.col("event") == event)["line"][0]
+        value: Any = json.loads(data[line - 1])
+        for step in pointer.split("/")[1:]:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+
+
+def test_a_list_that_breaks_off_is_not_the_whole_list(tmp_path: Path) -> None:
+    found = audited(
+        tmp_path,
+        lines(*BEGIN, request(1, "tools/list"), answer(1, tools=[tool("look")], nextCursor="b"), call(2, "other")),
+    )
+    assert "tool-not-advertised" not in found.findings["slug"].to_list()
+    assert found.frames["faults"]["fault"].to_list() == ["more_pages"]
+
+
+def test_a_call_that_asks_for_input_and_its_retry_are_one_call(tmp_path: Path) -> None:
+    again = call(2, at="door")
+    again["params"] |= {"requestState": "s1", "inputResponses": {"who": {"action": "accept"}}}
+    found = audited(
+        tmp_path,
+        lines(call(1, at="door"), answer(1, resultType="input_required", requestState="s1"), again, said(2, "open")),
+    )
+    assert pairs(found) == [("mcp-1.1", "1", "open")]
+    assert found.frames["calls"]["sightings"].to_list() == [2]
+    assert not {"call-unanswered", "side-effect-repeated"} & set(found.findings["slug"])
+
+
+def test_a_task_is_answered_by_its_result(tmp_path: Path) -> None:
+    found = audited(
+        tmp_path,
+        lines(
+            *BEGIN,
+            call(1),
+            answer(1, task={"taskId": "t9", "status": "working"}),
+            request(2, "tasks/result", taskId="t9"),
+            said(2, "done"),
+        ),
+    )
+    assert pairs(found) == [("mcp-1.1", "1", "done")]
+
+
+def test_an_answer_after_the_request_was_cancelled_is_late(tmp_path: Path) -> None:
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    found = audited(tmp_path, lines(*BEGIN, call(1), cancelled, said(1, "ok")))
+    assert "result-late" in found.findings["slug"].to_list()
+
+
+def test_envelopes_batches_and_exchanges_hold_messages(tmp_path: Path) -> None:
+    stream = f": ping\n\nevent: message\ndata: {json.dumps(said(4, 'four'))}\n\n"
+    data = lines(
+        {"timestamp": 1790000000.5, "message": call(1)},
+        {"timestamp": 1790000001, "payload": json.dumps(said(1, "one"))},
+        [call(2), call(3)],
+        [said(3, "three"), said(2, "two")],
+        {"http": {"method": "POST", "path": "/mcp", "headers": {"Mcp-Session-Id": "conn-5"}, "body": call(4)},
+         "response": {"status": 200, "body": stream}},
+        {"request": {"headers": [{"name": "mcp-session-id", "value": "conn-5"}],
+                     "postData": {"text": json.dumps(call(5))}},
+         "response": {"status": 200, "content": {"text": json.dumps(said(5, "five"))}}},
+    )  # fmt: skip
+    found = audited(tmp_path, data)
+    assert pairs(found) == [
+        ("conn-5", "4", "four"),
+        ("conn-5", "5", "five"),
+        ("mcp-1.1", "1", "one"),
+        ("mcp-1.1", "2", "two"),
+        ("mcp-1.1", "3", "three"),
+    ]
+    assert found.frames["events"].filter(pl.col("line") == 1)["time"].to_list()[0].year == 2026
+
+
+def test_an_event_stream_is_read(tmp_path: Path) -> None:
+    data = b"".join(
+        b"event: message\ndata: " + json.dumps(each).encode() + b"\n\n" for each in (call(1), said(1, "one"))
+    )
+    assert pairs(audited(tmp_path, data, "log.sse")) == [("mcp-1.1", "1", "one")]
+
+
+@pytest.mark.parametrize(
+    ("record", "pointer"),
+    [
+        ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, "/jsonrpc"),
+        ({"jsonrpc": "2.0", "id": [1], "method": "ping"}, "/id"),
+        ({"jsonrpc": "2.0", "result": {}}, "/id"),
+    ],
+)
+def test_a_broken_envelope_is_named(record: dict[str, Any], pointer: str) -> None:
+    _, frames = recorded(lines(*BEGIN, record))
+    assert frames["faults"]["pointer"].to_list() == [pointer]
+
+
+@pytest.mark.parametrize("record", [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no JSON"}}])
+def test_a_parse_error_has_no_id(record: dict[str, Any]) -> None:
+    _, frames = recorded(lines(*BEGIN, record))
+    assert frames["faults"].is_empty()
+
+
+def test_what_cannot_be_kept_is_named_and_the_rest_read(tmp_path: Path) -> None:
+    data = lines(
+        *BEGIN,
+        b'{"jsonrpc":"2.0","id":"a\\ud800","method":"tools/call","params":{"name":"look","arguments":"\\ud800"}}',
+    )
+    found = audited(tmp_path, data)
+    assert found.frames["calls"]["name"].to_list() == ["look"]
+    assert set(found.frames["faults"]["fault"]) == {"lone_surrogate"}
+
+
+@given(st.data())
+def test_no_mutation_raises_or_loses_a_record(data: st.DataObject) -> None:
+    assert_nothing_lost(data.draw(mutations(SAMPLE)))
+
+
+def test_the_recorded_logs_give_the_counts_that_are_known(shared: Path) -> None:
+    truth = json.loads((shared / "data" / "truth.json").read_text())["mcp-stdio"]
+    found = audit([str(shared / "data" / "mcp-stdio")])
+    calls, results, verdicts = (found.frames[name] for name in ("calls", "results", "verdicts"))
+    arguments = verdicts.filter(pl.col("role") == "arguments")
+    judged = arguments.filter(pl.col("verdict_is").is_in(["valid", "invalid"]))
+    assert {
+        "sessions": found.frames["sessions"].height,
+        "calls": calls.height,
+        "results": results.height,
+        "orphan_calls": calls["result"].null_count(),
+        "orphan_results": results["call"].null_count(),
+        "dup_call_ids": calls.height - calls.select("session", "call_id").n_unique(),
+        "dup_result_ids": results.height - results.select("session", "call_id").n_unique(),
+        "args_object": (calls["container"] == "object").sum(),
+        "args_checked": judged.height,
+        "args_schema_fail": (judged["verdict_is"] == "invalid").sum(),
+        "no_schema_for_tool": (arguments["reason"] == "schema_unavailable").sum(),
+        "results_flagged_error": (~results["success"]).sum(),
+    } == {name: truth[name] for name in truth if name.startswith(_COUNTED)}
+
+
+_COUNTED = ("sessions", "calls", "results", "orphan", "dup", "args_object", "args_checked", "args_schema", "no_schema")
+
+
+def test_a_list_of_before_and_calls_of_after_are_two_connections(shared: Path) -> None:
+    found = audit([str(shared / "data" / "mcp-drift")])
+    sessions = found.frames["sessions"]["session"].to_list()
+    assert sessions == ["mcp-1.1", "mcp-2.1", "mcp-3.1", "mcp-3.2"]
+    results = found.frames["results"]
+    assert results.filter(pl.col("session") == "mcp-3.2")["structured"].null_count() == 0
+    assert results["call"].null_count() == 0
+
+
+def test_bytes_that_are_no_text_spoil_their_line_and_no_other(tmp_path: Path) -> None:
+    data = lines(*BEGIN, call(1)) + b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\xff"}]}}\n'
+    found = audited(tmp_path, data)
+    assert pairs(found) == [("mcp-1.1", "1", "\ufffd")]
+    assert found.frames["faults"]["fault"].to_list() == ["invalid_utf8"]
