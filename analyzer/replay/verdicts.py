@@ -17,6 +17,11 @@ Row = tuple[Any, ...]
 
 _JUDGED = ("function", "mcp", "custom", "search", "namespace")
 _EXPLAINED = 50  # keywords told of one payload
+# A status that explains why a text is not whole.
+_PARTIAL = {
+    **dict.fromkeys(("in_progress", "incomplete", "truncated"), "payload_truncated"),
+    "redacted": "payload_redacted",
+}
 _SPOILING = ("lone_surrogate", "invalid_utf8", "number_inexact", "duplicate_member")
 
 
@@ -99,7 +104,10 @@ def _arguments(
     calls: pl.DataFrame, arguments: pl.DataFrame, contracts: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The calls whose arguments are owed a verdict, each with the schema that judges; and those that owe none."""
-    columns = ("call", "session", "tool", "kind", "server", "name", "text", "container", "event", "pointer", "seq")
+    columns = (
+        *("call", "session", "tool", "kind", "server", "name", "text", "container", "event", "pointer", "seq"),
+        "status",
+    )
     frame = calls.select(columns).hstack(arguments.select(_FORCE))
     owing = pl.col("kind").is_in(list(_JUDGED)) & (pl.col("container") != "free")
     owed = _given(frame.filter(owing), contracts, "arguments").with_columns(
@@ -183,6 +191,12 @@ class _Court:
                 self.faults.append((event, session, fault, pointer, visible(detail), None, seq))
         if self.spoiled:
             self._spoil(owed, values, odd)
+        if role == "arguments":
+            states = owed["status"]
+            for place, payload in odd.items():
+                reason = _PARTIAL.get(states[place] or "")
+                if reason is not None and payload.kind in {"empty", "not_json"}:
+                    odd[place] = payload._replace(problem=payload.problem or reason)
         if role == "output":
             for place, payload in odd.items():
                 row = owed.row(place, named=True)
