@@ -20,7 +20,16 @@ from analyzer.contracts.tables import ToolDefinition, is_tool_table, parse_tool_
 from analyzer.errors import ContractFileError
 from analyzer.pointer import join, locate
 
-__all__ = ["Contract", "Contracts", "Definition", "ToolDefinition", "definitions", "load_contracts", "parse_tool_table", "value_of"]
+__all__ = [
+    "Contract",
+    "Contracts",
+    "Definition",
+    "ToolDefinition",
+    "definitions",
+    "load_contracts",
+    "parse_tool_table",
+    "value_of",
+]
 
 #: Bytes of one contract file.
 MAX_FILE_BYTES = 64 * 1024 * 1024

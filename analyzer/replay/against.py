@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import polars as pl
 
-from analyzer import frames as dictionary
 from analyzer.contracts.engine import Judge
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of
-from analyzer.frames import OFFERS, VERDICTS, VIOLATIONS
+from analyzer.frames import FAILURE, OFFERS, VERDICTS, VIOLATIONS
 from analyzer.replay.force import in_force
 from analyzer.replay.observations import regretted
 from analyzer.replay.payloads import read_payload
 from analyzer.replay.verdicts import verdicts_of
 
-FLIPS = pl.Schema(
-    {
-        "call": pl.Int64,  # of the call, also for results; key: call, role
-        "role": pl.String,  # arguments, output
-        "session": pl.String,
-        "turn": pl.String,
-        "call_id": pl.String,
-        "tool": pl.String,
-        "before": pl.String,  # the recorded verdict: valid, invalid, unverifiable, none (nothing judged it)
-        "after": pl.String,  # under the other schemas: valid, invalid, unverifiable
-        "reason": pl.String,  # why the latter could not be judged
-        "keywords_before": pl.List(pl.Struct({"pointer": pl.String, "keyword": pl.String})),
-        "failures": pl.List(dictionary.FAILURE),  # under the other schemas
-        "regretted": pl.Boolean,  # an error was found in the call
-        "version": pl.String,  # another advertised version of the tool that refuses the payload in the same way
-        "seq": pl.Int64,
-    }
-)
+KEYWORD = pl.Struct({"pointer": pl.String, "keyword": pl.String})
+
+_COLUMNS: dict[str, Any] = {
+    "call": pl.Int64,  # of the call, also for results; key: call, role
+    "role": pl.String,  # arguments, output
+    "session": pl.String,
+    "turn": pl.String,
+    "call_id": pl.String,
+    "tool": pl.String,
+    "before": pl.String,  # the recorded verdict: valid, invalid, unverifiable, none (nothing judged it)
+    "after": pl.String,  # under the other schemas: valid, invalid, unverifiable
+    "reason": pl.String,  # why the latter could not be judged
+    "regretted": pl.Boolean,  # an error was found in the call
+    "version": pl.String,  # another advertised version of the tool that refuses the payload in the same way
+    "seq": pl.Int64,
+    "keywords_before": pl.List(KEYWORD),
+    "failures": pl.List(FAILURE),  # under the other schemas
+}
+FLIPS = pl.Schema(_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Replayed:
 def replay(
     frames: Mapping[str, pl.DataFrame], findings: pl.DataFrame, contracts: Contracts, *, assert_formats: bool = False
 ) -> Replayed:
-    """Judge the calls and results of an audit that kept its frames by other contracts, beside their recorded verdicts."""
+    """Judge the calls and results of an audit that kept its frames by other contracts, beside the recorded verdicts."""
     store = SchemaStore(assert_formats=assert_formats)
     calls = frames["calls"].with_columns(pl.col("session").fill_null("-"))
     results = frames["results"].with_columns(pl.col("session").fill_null("-"))
@@ -77,7 +78,11 @@ def replay(
     errors = regretted(findings)
     flips = (
         after.join(before, on=["call", "role"], how="left", maintain_order="left")
-        .join(frames["calls"].select("call", "session", "turn", "call_id", "tool", "seq"), on="call", maintain_order="left")
+        .join(
+            frames["calls"].select("call", "session", "turn", "call_id", "tool", "seq"),
+            on="call",
+            maintain_order="left",
+        )
         .join(errors, on=["session", "call_id"], how="left", maintain_order="left")
         .with_columns(
             before=pl.col("before").fill_null("none"),
@@ -109,7 +114,9 @@ def _with_versions(flips: pl.DataFrame, frames: Mapping[str, pl.DataFrame], *, a
     schemas = {row["schema_id"]: row for row in frames["schemas"].iter_rows(named=True)}
     judges: dict[str, Judge] = {}
     found: dict[int, str] = {}
-    mine = flips.filter((pl.col("before") == "valid") & (pl.col("after") == "invalid") & (pl.col("role") == "arguments"))
+    mine = flips.filter(
+        (pl.col("before") == "valid") & (pl.col("after") == "invalid") & (pl.col("role") == "arguments")
+    )
     for call, tool, failures in mine.select("call", "tool", "failures").iter_rows():
         payload = read_payload(texts.get(call))
         failing = {(each["pointer"], each["keyword"]) for each in failures}

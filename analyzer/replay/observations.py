@@ -36,8 +36,8 @@ class Observed:
 def observed(frames: Mapping[str, pl.DataFrame], findings: pl.DataFrame) -> Iterator[Observed]:
     """Every tool that was called, sorted, arguments before output.
 
-    A call is good when its arguments are valid or nothing judges them, it was answered without an error, and no error is
-    found in it. An output is good when its result succeeded, it is not invalid, and no error is found in its call.
+    A call is good when its arguments are valid or nothing judges them, it was answered without an error, and no error
+    is found in it. An output is good when its result succeeded, it is not invalid, and no error is found in its call.
     """
     schemas = {row["schema_id"]: row for row in frames["schemas"].iter_rows(named=True)}
     judged = frames["verdicts"].filter(pl.col("side") == "advertised")
@@ -48,7 +48,11 @@ def observed(frames: Mapping[str, pl.DataFrame], findings: pl.DataFrame) -> Iter
         .join(errors, on=["session", "call_id"], how="left", maintain_order="left")
         .join(_verdict(judged, "arguments", "call"), on="call", how="left", maintain_order="left")
         .with_columns(
-            good=(pl.col("verdict_is").is_null() | (pl.col("verdict_is") == "valid") | (pl.col("reason") == "schema_unavailable"))
+            good=(
+                pl.col("verdict_is").is_null()
+                | (pl.col("verdict_is") == "valid")
+                | (pl.col("reason") == "schema_unavailable")
+            )
             & pl.col("outcome").is_in(["ok", "unknown"])
             & pl.col("regretted").is_null()
         )

@@ -1,0 +1,97 @@
+"""`analyzer contracts lint`: the TOOL rules on schema files and on what logs advertise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import click
+
+from analyzer.cli import console, exits, logs
+from analyzer.cli.contracts import shared
+from analyzer.cli.logs import Given
+from analyzer.errors import AnalyzerError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_STATUS = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info"), "never": ()}
+
+
+@click.command(
+    "lint",
+    epilog=console.examples(
+        "analyzer contracts lint sample_traces/contracts.json",
+        "analyzer contracts lint --fail-on warning tools/",
+        "analyzer contracts lint sample_traces",
+    ),
+)
+@logs.reading
+@click.option(
+    "--fail-on",
+    type=click.Choice(exits.FAIL_ON),
+    default="error",
+    show_default=True,
+    help="End with status 1 from this severity on; a hint never decides.",
+)
+@shared.output_format
+@logs.no_color
+def command(*, fail_on: str, output_format: str, no_color: bool, **given: Unpack[Given]) -> int:
+    """Check schemas before anything calls by them: what is invalid, open, vacuous, explosive or poisoned.
+
+    A PATH is a contract file, a tool table, a file that holds one schema, a folder of these, or a log, of which the
+    advertised tools are looked at. Whatever is no log is read as schemas.
+
+    Exit status: 0; 1 a finding at or above --fail-on; 3 where something could not be read; 4 a rule crashed.
+    """
+    import polars as pl
+
+    found, problems, crashed = _linted(given)
+    if output_format == "json":
+        from analyzer.report.json import records
+
+        shared.deliver_json({"findings": records(found)})
+    else:
+        from analyzer.report.finding import in_full
+        from analyzer.report.json import records
+
+        paper = shared.page(no_color=no_color)
+        for row in records(found):
+            in_full(paper, row, indent=0)
+        if found.is_empty():
+            paper.line("nothing to object to")
+        console.write(paper.text())
+    for problem in problems:
+        console.complain(str(problem), console.advice(problem))
+    for rule, error in crashed:
+        console.complain(f"{rule} crashed: {error}")
+    if crashed:
+        return exits.FAULT
+    deciding = found.filter(pl.col("severity").is_in(_STATUS[fail_on]) & (pl.col("confidence") != "hint"))
+    if not deciding.is_empty():
+        return exits.FINDINGS
+    return exits.UNREAD if problems else exits.CLEAN
+
+
+def _linted(given: Given) -> tuple[pl.DataFrame, list[AnalyzerError], list[tuple[str, str]]]:
+    """Findings of logs and of schema files together."""
+    import polars as pl
+
+    from analyzer.audit import audit
+    from analyzer.findings.lint import lint
+
+    if not given["paths"]:
+        raise UsageError("no PATH given: name a contract file, a folder of them, or a log")
+    settings: Any = given["config"].settings
+    done = audit(
+        given["paths"], select=["TOOL"], settings=settings, input_format=given["input_format"], session=given["session"]
+    )
+    unknown = [each["path"] for each in done.inputs if not each["format"]] + done.unrecognised
+    files = [Path(path) for path in unknown if path.endswith(".json")]
+    found, problems, crashed = lint(files, settings)
+    # Of a folder of logs, what is neither log nor contract is nobody's business.
+    named = set(given["paths"])
+    mine: list[AnalyzerError] = [problem for problem in problems if problem.file in named]
+    odd = [path for path in unknown if path in named and not path.endswith(".json")]
+    mine += [UsageError("neither a log nor a .json file of schemas", file=path) for path in odd]
+    return pl.concat([done.findings, found]), [*done.problems, *mine], [*done.crashed, *crashed]
