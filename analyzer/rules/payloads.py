@@ -28,12 +28,14 @@ FLAGGED_WIRES = ("openai-agents-api", "anthropic-messages", "claude-code-jsonl",
 NO_JSON = object()
 _MOST_LAYERS = 8
 
-#: Names of tools whose output speaks of errors on purpose: shells, tests, logs, search, files, debuggers.
-ERROR_SPEAKERS = (
-    r"(?i)(?:^|[^a-z0-9])(?:shell|bash|sh|zsh|powershell|exec(?:ute)?|terminal|console|commands?|cmd|stdin|repl|python|node"
-    r"|tests?|pytest|jest|lint(?:er)?|build|compile|ci|grep|rg|search|find|logs?|debug(?:ger)?|stderr|stdout|traces?"
-    r"|sentry|crash(?:es)?|exceptions?|errors?|incidents?|diagnostics?|read|view|cat|fetch|browse)(?:$|[^a-z0-9])"
+_WORDS = r"(?i)(?:^|[^a-z0-9])(?:{})(?:$|[^a-z0-9])"
+#: Names of tools that run programs, or show what programs said: shells, tests, logs, debuggers.
+SHELLS = _WORDS.format(
+    "shell|bash|sh|zsh|powershell|exec(?:ute)?|terminal|console|commands?|cmd|stdin|repl|python|node|tests?|pytest|jest"
+    "|lint(?:er)?|build|compile|ci|logs?|debug(?:ger)?|stderr|stdout|traces?|sentry|crash(?:es)?|exceptions?|diagnostics?"
 )
+#: Names of tools that return what others wrote: it may say anything.
+READERS = _WORDS.format("search|grep|rg|find|read|view|cat|fetch|browse|incidents?|tickets?|errors?")
 
 
 def decode(text: str) -> Any:
@@ -69,12 +71,12 @@ def short(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def error_speakers(tools: pl.Series, shell: frozenset[str]) -> list[str]:
+def error_speakers(tools: pl.Series, shell: frozenset[str], words: str = SHELLS) -> list[str]:
     """The tool keys among these that speak of errors on purpose, by their names or because the settings say so."""
     name = pl.col("tool").str.replace("^.*:", "")
-    words = name.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
+    split = name.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
     known = tools.rename("tool").drop_nulls().unique().sort().to_frame()
-    return known.filter(name.is_in(sorted(shell)) | words.str.contains(ERROR_SPEAKERS))["tool"].to_list()
+    return known.filter(name.is_in(sorted(shell)) | split.str.contains(words))["tool"].to_list()
 
 
 # A log line opens with a bracket too: `[2026-11-17 09:00] ...`

@@ -58,8 +58,8 @@ def _changed(row: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any] | Non
         return None
     return {
         **_place(row),
-        "message": f"The tool differs from its pin in {row['n']} session{'s' if row['n'] > 1 else ''}: {said.words}.",
-        "hint": "Look at the change, and pin again if it is meant: `analyzer contracts diff`, `analyzer contracts pin`.",
+        "message": f"The tool differs from its pin (sessions: {row['n']}): {said.words}.",
+        "hint": "Look at the change with `analyzer contracts diff`, and pin again if it is meant.",
         "severity": "info" if said.wording_only else "warning" if said.confidence == "hint" else None,
         "confidence": said.confidence,
         "keyword": said.relation,

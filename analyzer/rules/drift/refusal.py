@@ -99,11 +99,11 @@ def refusal(text: str, arguments: Any) -> Refusal | None:
             told = next((group for group in found.groups() if group), None) if found.groups() else None
             if told is not None:
                 return Refusal(told.rpartition("/")[2].rpartition(".")[2], constraint)
-            # Of several members named, the one nearest to the wording is meant.
+            # Of several members named, the one nearest to the wording is meant; `a` in `a.b` is only on the way.
             near = [
                 (abs(place.start() - found.start()), name)
                 for name in names
-                for place in re.finditer(rf"(?<![\w]){re.escape(name)}(?![\w])", text)
+                for place in re.finditer(rf"(?<![\w]){re.escape(name)}(?!\w|[./]\w)", text)
             ]
             if near:
                 return Refusal(min(near)[1], constraint)

@@ -29,7 +29,7 @@ import polars as pl
 
 from analyzer.rules.failures import decided
 from analyzer.rules.hits import hits, place
-from analyzer.rules.payloads import FLAGGED_WIRES, error_speakers, layers, short
+from analyzer.rules.payloads import FLAGGED_WIRES, READERS, error_speakers, layers, short
 from analyzer.trace import Trace
 
 _OPENS = (
@@ -62,7 +62,9 @@ def check(trace: Trace) -> pl.LazyFrame:
 def _dressed(trace: Trace) -> pl.LazyFrame:
     text = pl.col("text")
     apart = error_speakers(trace.results["tool"], trace.settings.shell)
-    opens, object_ = text.str.contains(_OPENS), text.str.contains(r'^\s*"?\s*\{')
+    readers = error_speakers(trace.results["tool"], trace.settings.shell, READERS)
+    reads = pl.col("tool").is_in(readers).fill_null(value=False)
+    opens, object_ = ~reads & text.str.contains(_OPENS), text.str.contains(r'^\s*"?\s*\{')
     # Eager, so that the second pattern, which looks further than the first letters, sees few texts.
     told = trace.results.filter(
         pl.col("wire").is_in(FLAGGED_WIRES),

@@ -26,17 +26,16 @@ import polars as pl
 from analyzer.rules.payloads import error_speakers
 from analyzer.trace import Trace
 
-# Frames stand at the start of a line, real or escaped once more. No bounded repeats: they blow the automaton up.
-_LINE = r"(?:^|[\r\n]|\\n|\\r)(?:[ \t]|\\t)*"
+# Frames stand at the start of a line, real or escaped. No bounded repeats: they blow the automaton up.
+_LINE = r"(?:^|[\r\n]|\\+[nr])(?:[ \t]|\\+t)*"
 _JVM = r"[A-Za-z0-9_$]+\.(?:java|kt|scala|groovy):[0-9]+|Native Method|Unknown Source"
 _AT = (
     rf"[^()\r\n]+ ?\((?:{_JVM}|[^()\r\n]+:[0-9]+:[0-9]+|<anonymous>)\)",
-    r"[^ ()\r\n]+\.[mc]?[jt]sx?:[0-9]+:[0-9]+",
+    r"(?:async )?[^ ()\r\n]+\.[mc]?[jt]sx?:[0-9]+:[0-9]+",
     r"[A-Za-z0-9_.<>`+]+\([^()\r\n]*\) in [^\r\n]+:line [0-9]+",
 )
 _FRAMES = {
-    'File "': _LINE + r'File "[^"\r\n]+", line [0-9]+',
-    r"File \"": _LINE + r'File \\"[^"\r\n]+\\", line [0-9]+',
+    '", line ': _LINE + r'File \\*"[^"\r\n]+", line [0-9]+',
     "at ": f"{_LINE}at (?:{'|'.join(_AT)})",
     ".go:": _LINE + r"[^\s:]+\.go:[0-9]+ \+0x[0-9a-f]+",
     "::": _LINE + r"[0-9]+: (?:0x[0-9a-f]+ - )?[A-Za-z0-9_<>]+(?:::[A-Za-z0-9_<>{}#$]+)+",

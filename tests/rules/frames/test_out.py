@@ -9,8 +9,13 @@ from analyzer.rules.out import (
     error_as_success,
     output_double_encoded,
     output_not_string,
+    output_oversized,
     output_prose,
     output_schema_mismatch,
+    output_stringly,
+    output_structured_missing,
+    output_truncated,
+    program_error_prose,
     result_contradictory,
 )
 from analyzer.trace import Settings
@@ -161,6 +166,7 @@ def test_error_as_success_is_found(text: str) -> None:
         result("Errors are listed below: none"),
         result("The order says: Error: none"),
         result("Error: 2 failed", tool="function::run_tests"),
+        result("Error: what the page says", tool="function::search_docs"),
         result("Error: 2 failed", tool="function::runTests"),
         result("error: x", tool="mcp:ops:tail_logs"),
         result('{"error":"x"}', success=False),
@@ -220,3 +226,114 @@ def test_result_contradictory_is_found(row: Row, words: str) -> None:
 )
 def test_result_contradictory_leaves_alone(row: Row) -> None:
     assert hits(result_contradictory.check, trace(results=[row])) == []
+
+
+def test_output_stringly_members_against_the_contract() -> None:
+    failures = [
+        {
+            "verdict": 1,
+            "position": 0,
+            "instance_pointer": "/a",
+            "keyword": "type",
+            "expected": '"integer"',
+            "actual": '"1"',
+        },
+        {
+            "verdict": 1,
+            "position": 1,
+            "instance_pointer": "/b",
+            "keyword": "type",
+            "expected": '"null"',
+            "actual": '"None"',
+        },
+    ]
+    made = trace(results=[result('{"a":"1","b":"None"}')], verdicts=[verdict()], violations=failures)
+    (hit,) = hits(output_stringly.check, made)
+    assert "/a is the string" in hit["message"]
+    assert hit["verdict"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("{'a': 1}", "hint"),
+        ("[{'a': None}]", "hint"),
+        ("('a', 1)", "hint"),
+        ("Order(id=1)", "hint"),
+        ("[object Object]", None),
+    ],
+)
+def test_output_stringly_literals_without_a_contract(text: str, confidence: str | None) -> None:
+    (hit,) = hits(output_stringly.check, trace(results=[result(text)]))
+    assert hit["confidence"] == confidence
+    (hit,) = hits(output_stringly.check, trace(results=[result(text)], verdicts=[verdict()]))
+    assert hit["confidence"] is None
+
+
+@pytest.mark.parametrize("text", ['{"a":"1"}', "it's ('quoted') here", "[1, 2]", "None of them", "def f(a='b')"])
+def test_output_stringly_leaves_alone(text: str) -> None:
+    assert hits(output_stringly.check, trace(results=[result(text)])) == []
+
+
+def test_output_structured_missing_when_both_differ() -> None:
+    row = result('{"total":12}', wire=MCP, structured='{"total":21}')
+    assert len(hits(output_structured_missing.check, trace(results=[row]))) == 1
+    for text in ('{ "total": 21 }', "Twelve in all.", "[broken"):
+        assert hits(output_structured_missing.check, trace(results=[{**row, "text": text}])) == []
+
+
+def test_output_structured_missing_where_a_schema_is_declared() -> None:
+    row = result('{"total":12}', wire=MCP)
+    declared = [verdict(verdict_is="valid", channel="listing")]
+    assert len(hits(output_structured_missing.check, trace(results=[row], verdicts=declared))) == 1
+    given = [verdict(verdict_is="valid", channel="contract")]
+    assert hits(output_structured_missing.check, trace(results=[row], verdicts=given)) == []
+
+
+@pytest.mark.parametrize("text", ['{"a":[1,{"b":"c', '{"a":tru', '["a","b', "[1, 2,", '{"a":"x\\'])
+def test_output_truncated_is_found(text: str) -> None:
+    (hit,) = hits(output_truncated.check, trace(results=[result(text)]))
+    assert hit["severity"] is None
+
+
+def test_output_truncated_a_note_is_info() -> None:
+    (hit,) = hits(output_truncated.check, trace(results=[result("line\n[truncated]")]))
+    assert hit["severity"] == "info"
+    (hit,) = hits(output_truncated.check, trace(results=[result('{"a":"x... truncated')]))
+    assert hit["severity"] is None
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1}', '{"a":1}\nDone.', "[2026-11-17 09:00] up", "[info] up", "words", '{"a" 1', "{'a': 1"]
+)
+def test_output_truncated_leaves_alone(text: str) -> None:
+    assert hits(output_truncated.check, trace(results=[result(text)])) == []
+
+
+def test_output_oversized_the_largest_of_each_tool_and_session() -> None:
+    most = output_oversized.LEAST
+    rows = [
+        result("x" * most, session="s1", turn="t1"),
+        result("x" * (2 * most), result=2, session="s1", turn="t1"),
+        result("x" * (most - 1), result=3, session="s1", turn="t1", tool="function::other"),
+    ]
+    (hit,) = hits(output_oversized.check, trace(results=rows))
+    assert hit["result"] == 2
+    assert "200000 characters, 50% of all" in hit["message"]
+
+
+def test_program_error_prose_inside_a_program_only() -> None:
+    calls = [
+        {"call": 1, "kind": "program", "seq": 1},
+        {"call": 2, "kind": "function", "seq": 2},
+        {"call": 3, "kind": "function", "seq": 9},
+    ]
+    results = [
+        result("Sorry, no such order.", call=2, success=None),
+        result("Sorry, no such order.", result=2, call=3, success=None),
+        result("done", result=3, call=1, seq=8, tool="program::"),
+    ]
+    (hit,) = hits(program_error_prose.check, trace(calls=calls, results=results))
+    assert hit["result"] == 1
+    coded = [result('{"error":"not_found"}', call=2, success=False), results[2]]
+    assert hits(program_error_prose.check, trace(calls=calls, results=coded)) == []
