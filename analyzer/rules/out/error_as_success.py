@@ -103,6 +103,8 @@ def _failure(value: dict[str, Any]) -> str | None:
         return f"status is {short(status)}"
     for name in _STATUS:
         code = value.get(name)
+        if name == "code" and not error and "message" not in value:
+            continue  # of what, nobody says
         if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600 and (error or alone):
             return f"{name} is {code}"
     return f"{error} is {short(value[error], 40)}" if error and alone else None

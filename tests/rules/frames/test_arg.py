@@ -272,8 +272,8 @@ def test_tool_not_advertised_leaves_alone() -> None:
 
 def test_tool_not_advertised_holds_for_listed_servers_unless_pages_are_missing() -> None:
     listing = [{"event": 0, "seq": 0, "scope": "server:docs"}]
-    about = {"kind": "mcp", "server": "docs", "tool": "mcp:docs:find", "showings": listing}
-    assert len(lost(offer(0, tool="mcp:docs:get"), **about)) == 1
+    about = {"kind": "mcp", "server": "docs", "tool": "mcp:docs:find"}
+    assert len(lost(offer(0, tool="mcp:docs:get"), showings=listing, **about)) == 1
     made = trace(
         calls=[call("{}", kind="mcp", server="docs", tool="mcp:docs:find")],
         showings=listing,
