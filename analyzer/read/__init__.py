@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,7 +17,7 @@ from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
 from analyzer.read.mcp import Mcp
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
-from analyzer.read.recover import Fault, Unreadable, parse
+from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.recording import Recording
 from analyzer.read.responses import Responses
 from analyzer.read.rows import Rows, event_number, no_collection
@@ -25,6 +26,7 @@ __all__ = ["ADAPTERS", "read"]
 
 ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, Codex)
 
+_LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 
 
@@ -80,6 +82,9 @@ def _read_source(
                 recording.add(rows.take())
     reader.close()
     stream.close()
+    if kind == "sqlite" and Path(f"{source.path}-wal").is_file() and Path(f"{source.path}-wal").stat().st_size:
+        detail = "what its write-ahead log holds was not read: close the database, or run a checkpoint, first"
+        recording.problems.append(InputError(detail, file=source.path))
     if stream.problem is not None:
         recording.problems.append(InputError(f"{stream.problem}; what came before it was read", file=source.path))
     row = {
@@ -197,6 +202,8 @@ def _first_values(head: bytes, kind: str) -> list[Any]:
     for block in blocks(BytesIO(head), kind, _Counter(sha256())):  # type: ignore[arg-type]
         for raw in block.raw[:_SNIFFED]:
             parsed = parse(raw)
+            if isinstance(parsed, Unreadable) and len(raw) > _LONG:
+                parsed = parse(closed(raw))  # the first record is longer than the head
             if not isinstance(parsed, Unreadable):
                 values.append(parsed[0])
         if len(values) >= _SNIFFED:

@@ -1,7 +1,7 @@
 """Bytes to records: the smallest units that have bytes of their own.
 
-A record is a line (NDJSON), an SSE event (from its first line to the blank one), else the whole document, whose elements
-then share its bytes and are told apart by a pointer.
+A record is a line (NDJSON), an SSE event (from its first line to the blank one), else the whole document (JSON, a YAML
+cassette, a database), whose elements then share its bytes and are told apart by a pointer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import polars as pl
+
+from analyzer.read import archives
 
 BLOCK = 1 << 20
 MAX_RECORD = 256 << 20  # bytes of one record: a longer one is named and left out
@@ -77,8 +79,11 @@ class Block:
 
 
 def framing(head: bytes) -> str:
-    """How the stream that begins with `head` is cut: `lines`, `sse` or `document`."""
+    """How the stream that begins with `head` is cut: `lines`, `sse`, `document`, `yaml` or `sqlite`."""
     text = head.removeprefix(_BOM).lstrip()
+    kind = archives.kind_of(text)
+    if kind is not None:
+        return kind
     if text.startswith(_SSE_FIELDS):
         return "sse"
     if text[:1] not in (b"{", b"["):
@@ -102,8 +107,10 @@ def _is_json(text: bytes) -> bool:
 
 def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
     """The records of a stream in blocks; every byte passes `digest`."""
-    if kind == "document":
-        yield from _document(stream, digest)
+    if kind in {"document", "yaml"}:
+        yield from _document(stream, digest, kind)
+    elif kind == "sqlite":
+        yield from _database(stream, digest)
     elif kind == "sse":
         yield from _sse(stream, digest)
     else:
@@ -247,7 +254,7 @@ def _add(block: Block, raw: bytes, offset: int, length: int, line: int) -> None:
     block.line.append(line)
 
 
-def _document(stream: Readable, digest: Digest) -> Iterator[Block]:
+def _document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
     pieces: list[bytes] = []
     size = 0
     while chunk := stream.read(BLOCK):
@@ -262,10 +269,20 @@ def _document(stream: Readable, digest: Digest) -> Iterator[Block]:
     text = whole.removeprefix(_BOM)
     start = len(whole) - len(text)
     utf8 = valid_utf8([text])
-    elements, torn = _elements(text)
-    if elements is None:
-        yield Block(0, [text], [start], [len(text)], [1], [""], utf8, torn=True)
-        return
+    at = ""
+    if kind == "yaml":
+        at, elements, rest = archives.cassette(text)
+        torn, utf8 = rest is not None, True
+        elements += [] if rest is None else [rest]
+    else:
+        found, torn = _elements(text)
+        archive = None if found is not None else archives.entries(text)
+        if archive is not None:
+            at, found = archive
+        if found is None:
+            yield Block(0, [text], [start], [len(text)], [1], [""], utf8, torn=True)
+            return
+        elements = found
     count = len(elements)
     yield Block(
         0,
@@ -273,10 +290,31 @@ def _document(stream: Readable, digest: Digest) -> Iterator[Block]:
         [start] * count,
         [len(text)] * count,
         [1] * count,
-        [f"/{index}" for index in range(count)],
+        [f"{at}/{index}" for index in range(count)],
         utf8,
         torn,
     )
+
+
+def _database(stream: Readable, digest: Digest) -> Iterator[Block]:
+    size = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal size
+        while chunk := stream.read(BLOCK):
+            digest.update(chunk)
+            size += len(chunk)
+            yield chunk
+
+    first = 0
+    try:
+        for rows in archives.rows(pieces()):
+            count = len(rows)
+            pointers, texts = [pointer for pointer, _ in rows], [text for _, text in rows]
+            yield Block(first, texts, [0] * count, [size] * count, [1] * count, pointers)
+            first += count
+    except archives.BROKEN as error:
+        yield Block(first, [str(error).encode()], [0], [size], [1], [""])
 
 
 def _elements(text: bytes) -> tuple[list[bytes] | None, bool]:

@@ -59,6 +59,25 @@ def parse(raw: bytes) -> tuple[Any, list[Fault]] | Unreadable:
     return clean, faults
 
 
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+
+
+def closed(raw: bytes) -> bytes:
+    """The beginning of a JSON text, cut after its last whole member or element and closed there."""
+    open_: list[int] = []
+    end, closers = 0, b""
+    for token in _TOKEN.finditer(raw):
+        mark = raw[token.start()]
+        if mark in b"{[":
+            open_.append(mark + 2)  # the code of a closing bracket is two more than that of its opening one
+        elif mark in b"}]" and open_:
+            open_.pop()
+            end, closers = token.end(), bytes(reversed(open_))
+        elif mark == ord(","):
+            end, closers = token.start(), bytes(reversed(open_))
+    return raw[:end] + closers
+
+
 def _clean(value: Any, pointer: str, faults: list[Fault]) -> Any:
     # json.loads has already refused what is nested past the recursion limit.
     if isinstance(value, str):

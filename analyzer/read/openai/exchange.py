@@ -36,9 +36,9 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Text(msgspec.Struct, gc=False):
-    text: str | None = None
-    string: str | None = None
-    encoding: str | None = None
+    text: Raw = ABSENT
+    string: Raw = ABSENT
+    encoding: Raw = ABSENT
 
 
 class _Half(msgspec.Struct, gc=False):
@@ -125,17 +125,17 @@ def _open(value: Raw, pointer: str) -> Body | None:
     if kind == b"{":
         held = _text(value)
         for member in ("text", "string"):
-            text = getattr(held, member)
-            if text is not None:
-                return _opened(_decoded(text, held.encoding), f"{pointer}/{member}")
+            text: Raw = getattr(held, member)
+            if first(text) == b'"':
+                return _opened(_decoded(_string(text), bytes(held.encoding)), f"{pointer}/{member}")
         return Body((bytes(value),), pointer, opaque=False)
     if kind == b"[":
         return Body((bytes(value),), pointer, opaque=False)
     return _opened(_string(value), pointer) if kind == b'"' else None
 
 
-def _decoded(text: str, encoding: str | None) -> str:
-    if encoding != "base64":
+def _decoded(text: str, encoding: bytes) -> str:
+    if encoding != b'"base64"':
         return text
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "replace")

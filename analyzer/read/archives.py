@@ -1,0 +1,206 @@
+"""Files that hold their records in a container: VCR cassettes, HAR, SQLite stores.
+
+Nothing of them is executed: YAML is read by the safe loader, a database from a private copy that is opened immutable.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+BROKEN = sqlite3.Error
+SQLITE = b"SQLite format 3\x00"
+_ARCHIVE = re.compile(
+    rb'\{\s*(?:"log"\s*:\s*\{\s*"(?:version|creator|browser|pages|entries|comment)"'
+    rb'|(?:"(?:version|recorded_with)"\s*:\s*[^,{\[]*,\s*)?"(?:http_)?interactions"\s*:\s*\[)'
+)
+_YAML = re.compile(rb"(?:---[^\n]*\n)?(?:[ \t]*#[^\n]*\n)*(?:version:|recorded_with:|(?:http_)?interactions:)")
+_MOST_NODES = 4_000_000  # of one cassette after aliases are expanded: a few lines can stand for billions
+_ROWS = 4096
+
+
+class _Log(msgspec.Struct):
+    entries: list[msgspec.Raw] = []
+
+
+class _Archive(msgspec.Struct):
+    log: _Log | None = None
+    interactions: list[msgspec.Raw] | None = None
+    http_interactions: list[msgspec.Raw] | None = None
+
+
+_archive = msgspec.json.Decoder(_Archive).decode
+
+
+def kind_of(head: bytes) -> str | None:
+    """The framing of an archive that begins with `head`: `document`, `yaml` or `sqlite`; None for anything else."""
+    if head.startswith(SQLITE):
+        return "sqlite"
+    if _ARCHIVE.match(head):
+        return "document"
+    return "yaml" if _YAML.match(head) else None
+
+
+def entries(text: bytes) -> tuple[str, list[bytes]] | None:
+    """The exchanges of a HAR file or a JSON cassette and the pointer to their list; None for any other document."""
+    if not _ARCHIVE.match(text):
+        return None
+    try:
+        archive = _archive(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if archive.log is not None:
+        return "/log/entries", [bytes(raw) for raw in archive.log.entries]
+    for name in ("interactions", "http_interactions"):
+        listed = getattr(archive, name)
+        if listed is not None:
+            return f"/{name}", [bytes(raw) for raw in listed]
+    return None
+
+
+# --- YAML -------------------------------------------------------------------------------------------------------------
+
+
+def cassette(text: bytes) -> tuple[str, list[bytes], bytes | None]:
+    """The interactions of a YAML cassette as JSON texts, the pointer to their list, and what could not be read."""
+    whole = text.decode("utf-8", "replace")
+    value = _load(whole)
+    rest: bytes | None = None
+    if value is None:
+        # A cut cassette is whole up to its last complete interaction.
+        begun = [match.start() for match in re.finditer(r"^- ", whole, re.MULTILINE)]
+        for start in reversed(begun[-2:]):
+            value = _load(whole[:start])
+            if value is not None:
+                rest = whole[start:].encode("utf-8", "replace")
+                break
+    if not isinstance(value, dict):
+        return "", [], text
+    for name in ("interactions", "http_interactions"):
+        listed = value.get(name)
+        if isinstance(listed, list):
+            if listed and rest is None and not {"version", "recorded_with"} & value.keys():
+                # Recorders end with these: without them the last interaction was cut, and YAML does not show it.
+                begun = [match.start() for match in re.finditer(r"^- ", whole, re.MULTILINE)]
+                rest = whole[begun[-1] if begun else 0 :].encode("utf-8", "replace")
+                listed = listed[:-1]
+            return f"/{name}", [msgspec.json.encode(_plain(each)) for each in listed], rest
+    return "", [], text
+
+
+def _load(text: str) -> Any:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        value = yaml.load(text, loader)  # noqa: S506 - the safe loader, in C where there is one
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError):
+        return None
+    return value if _size(value, {}) <= _MOST_NODES else None
+
+
+def _size(value: Any, known: dict[int, int]) -> int:
+    """How many nodes a value has once it is written out; what is shared is counted wherever it stands."""
+    if not isinstance(value, dict | list):
+        return 1
+    size = known.get(id(value))
+    if size is None:
+        known[id(value)] = _MOST_NODES  # met again inside itself: it has no end
+        inner: Iterable[Any] = value.values() if isinstance(value, dict) else value
+        size = known[id(value)] = 1 + sum(_size(each, known) for each in inner)
+    return size
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has them: names are strings, bytes are text, dates are written."""
+    if isinstance(value, dict):
+        return {str(name): _plain(member) for name, member in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(member) for member in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+# --- SQLite -----------------------------------------------------------------------------------------------------------
+
+
+def rows(pieces: Iterable[bytes]) -> Iterator[list[tuple[str, bytes]]]:
+    """The messages of every session store in a database, in lists of (pointer, JSON text).
+
+    A table is a store where it has the columns `session_id` and `message_data`. Of a cut file what is there is read.
+    Raises BROKEN where the database is, after what could be read.
+    """
+    with tempfile.NamedTemporaryFile(prefix="analyzer-", suffix=".db") as copy:
+        for piece in pieces:
+            copy.write(piece)
+        _shorten(copy)
+        copy.flush()
+        database = sqlite3.connect(f"file:{copy.name}?mode=ro&immutable=1", uri=True)
+        try:
+            database.execute("PRAGMA trusted_schema=OFF")
+            database.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            yield from _messages(database)
+        finally:
+            database.close()
+
+
+def _shorten(copy: Any) -> None:
+    """Make the header agree with a file that was cut, so that the pages there are can be read."""
+    copy.seek(16)
+    size = int.from_bytes(copy.read(2), "big")
+    size = 65536 if size == 1 else max(size, 512)
+    pages = copy.seek(0, 2) // size
+    copy.seek(28)
+    if int.from_bytes(copy.read(4), "big") > pages:
+        copy.seek(28)
+        copy.write(pages.to_bytes(4, "big"))
+
+
+def _messages(database: sqlite3.Connection) -> Iterator[list[tuple[str, bytes]]]:
+    names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    columns = {name: {row[1] for row in database.execute(f"PRAGMA table_info({_quoted(name)})")} for (name,) in names}
+    branches = next((name for name, held in columns.items() if {"message_id", "branch_id"} <= held), None)
+    for name, held in columns.items():
+        if not {"session_id", "message_data"} <= held:
+            continue
+        created = "m.created_at" if "created_at" in held else "NULL"
+        branch, join = "NULL", ""
+        if branches is not None:
+            branch, join = "s.branch_id", f"LEFT JOIN {_quoted(branches)} s ON s.message_id = m.rowid"
+        cursor = database.execute(
+            f"SELECT m.rowid, m.session_id, m.message_data, {created}, {branch} "  # noqa: S608 - quoted names
+            f"FROM {_quoted(name)} m {join} ORDER BY m.rowid"
+        )
+        while batch := cursor.fetchmany(_ROWS):
+            yield [_row(name, *row) for row in batch]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _row(table: str, number: int, *held_by: Any) -> tuple[str, bytes]:
+    session, data, created, branch = held_by
+    text = data if isinstance(data, str) else "" if data is None else str(data)
+    try:
+        held: Any = msgspec.Raw(text.encode("utf-8", "replace"))
+        msgspec.json.decode(held, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        held = text
+    row = {
+        "sqlite_table": table,
+        "id": number,
+        "session_id": None if session is None else str(session),
+        "created_at": None if created is None else str(created),
+        "branch_id": None if branch is None else str(branch),
+        "message_data": held,
+    }
+    return f"/{table.replace('~', '~0').replace('/', '~1')}/{number}", msgspec.json.encode(row)
