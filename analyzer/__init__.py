@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit, audit, open_audit
+    from analyzer.auditing import Audit, audit, open_audit
     from analyzer.trace import Settings, Trace
 
 __all__ = ["Audit", "Settings", "Trace", "audit", "open_audit"]
 
 _HOMES = {
-    "Audit": "analyzer.audit",
+    "Audit": "analyzer.auditing",
     "Settings": "analyzer.trace",
     "Trace": "analyzer.trace",
-    "audit": "analyzer.audit",
-    "open_audit": "analyzer.audit",
+    "audit": "analyzer.auditing",
+    "open_audit": "analyzer.auditing",
 }
 
 

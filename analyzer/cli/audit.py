@@ -12,7 +12,7 @@ from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 _SEVERITIES = ("error", "warning", "info")
 _CONFIDENCES = ("certain", "likely", "hint")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `analyzer --help` answers without polars
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 CLEAN = 0
 FINDINGS = 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
     from analyzer.cli.logs import Given
 
 _PATHS = 4

@@ -12,7 +12,7 @@ from analyzer.cli import console
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
     from analyzer.config import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,7 +77,7 @@ def audited(
 ) -> Audit:
     """The audit of what is given, with a progress bar; whatever could not be read is said on standard error."""
     _check(given)
-    from analyzer.audit import audit
+    from analyzer.auditing import audit
     from analyzer.cli.progress import progress
 
     with progress() as step:

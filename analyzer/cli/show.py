@@ -11,7 +11,7 @@ from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
     from analyzer.report.paper import Paper
 
 

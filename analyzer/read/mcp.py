@@ -16,10 +16,19 @@ from analyzer.read.openai.exchange import exchange_of
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
-from analyzer.read.values import arguments, first, microseconds, text_of
-
-Raw = msgspec.Raw
-_ABSENT = Raw()
+from analyzer.read.rpc.messages import (
+    Line,
+    Message,
+    Params,
+    Result,
+    answers_client,
+    decode_half,
+    decode_line,
+    decode_list,
+    header,
+    output_of,
+)
+from analyzer.read.values import Raw, arguments, first, microseconds, text_of
 
 _CALL, _LIST, _INITIALIZE, _DISCOVER = "tools/call", "tools/list", "initialize", "server/discover"
 _CANCELLED, _TASK_RESULT = "notifications/cancelled", "tasks/result"
@@ -34,100 +43,10 @@ _KINDS = {
     **dict.fromkeys((f"tasks/{word}" for word in ("get", "result", "list", "cancel", "update")), "request"),
     "ping": "notice",
 }
-_PARTS = frozenset({"text", "image", "audio", "resource", "resource_link"})
 _ENVELOPES = ("msg", "message", "payload", "frame", "data")
+_COMPLETE = (None, "complete")
+_NO_ID = (b"null", b"true", b"false")
 _NO_LABEL = "server"  # of a server that no record names
-
-
-class Params(msgspec.Struct, gc=False):
-    """The members of `params` that the audit reads."""
-
-    name: str | None = None
-    arguments: Raw = _ABSENT
-    cursor: str | None = None
-    request_id: Raw = msgspec.field(default=_ABSENT, name="requestId")
-    request_state: Raw = msgspec.field(default=_ABSENT, name="requestState")
-    input_responses: Raw = msgspec.field(default=_ABSENT, name="inputResponses")
-    task_id: str | None = msgspec.field(default=None, name="taskId")
-
-
-class Server(msgspec.Struct, gc=False):
-    """Who the server says it is."""
-
-    name: str | None = None
-
-
-class Task(msgspec.Struct, gc=False):
-    """What stands for a result that comes later."""
-
-    task_id: str | None = msgspec.field(default=None, name="taskId")
-
-
-class Result(msgspec.Struct, gc=False):
-    """The members of `result` that the audit reads."""
-
-    content: Raw = _ABSENT
-    structured: Raw = msgspec.field(default=_ABSENT, name="structuredContent")
-    is_error: bool | None = msgspec.field(default=None, name="isError")
-    tools: Raw = _ABSENT
-    next_cursor: str | None = msgspec.field(default=None, name="nextCursor")
-    server: Server | None = msgspec.field(default=None, name="serverInfo")
-    result_type: str | None = msgspec.field(default=None, name="resultType")
-    request_state: Raw = msgspec.field(default=_ABSENT, name="requestState")
-    task: Task | None = None
-
-
-class Message(msgspec.Struct, gc=False):
-    """A request, a notification or a response."""
-
-    jsonrpc: str | None = None
-    id: Raw = _ABSENT
-    method: str | None = None
-    params: Params | None = None
-    result: Result | None = None
-    error: Raw = _ABSENT
-
-
-class Line(Message, gc=False):
-    """A message, or the envelope of one, or a recorded exchange."""
-
-    msg: Message | None = None
-    message: Raw = _ABSENT
-    payload: Raw = _ABSENT
-    frame: Raw = _ABSENT
-    data: Raw = _ABSENT
-    server: Raw = _ABSENT
-    dir: str | None = None
-    direction: str | None = None
-    ts: str | int | float | None = None
-    timestamp: str | int | float | None = None
-    time: Raw = _ABSENT
-    recorded_at: str | int | float | None = None
-    http: Raw = _ABSENT
-    request: Raw = _ABSENT
-    response: Raw = _ABSENT
-
-
-class Half(msgspec.Struct, gc=False):
-    """The request or the response of a recorded exchange."""
-
-    headers: Raw = _ABSENT
-    jsonrpc: str | None = None
-
-
-class Part(msgspec.Struct, gc=False):
-    """A content part of a result."""
-
-    type: str
-    text: str | None = None
-
-
-_line = msgspec.json.Decoder(Line).decode
-_message = msgspec.json.Decoder(Message).decode
-_half = msgspec.json.Decoder(Half).decode
-_parts = msgspec.json.Decoder(list[Part]).decode
-_raws = msgspec.json.Decoder(list[Raw]).decode
-_texts = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -170,6 +89,15 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     opaque: bool = False  # it stands in a text, where no pointer leads
 
 
+class _Plain(msgspec.Struct):
+    """The usual records of a block: their indexes, and which of them are calls and answers."""
+
+    indexes: list[int] = []
+    sessions: list[str] = []
+    calls: list[tuple[int, Connection, Call]] = []
+    results: list[tuple[int, Connection, Call]] = []
+
+
 class At(msgspec.Struct, frozen=True, gc=False):
     """One event: its number, its connection and its place."""
 
@@ -202,6 +130,7 @@ class Mcp:
         self._source = source
         self._rows = rows
         self._connections: dict[str, Connection] = {}
+        self._by_name: dict[bytes, Connection] = {}  # by the server as the envelope writes it
         self._count = 0
         self._client_word: str | None = None  # what the recorder calls the direction from the client
         self._server_word: str | None = None
@@ -223,12 +152,15 @@ class Mcp:
         records: list[Line] | None = None
         if block.utf8:
             try:
-                records = list(map(_line, block.raw))
+                records = list(map(decode_line, block.raw))
             except (msgspec.DecodeError, RecursionError):
                 records = None
         others: list[int] = []
         base = event_number(self._source, block.first)
+        plain = _Plain()
         for index, raw in enumerate(block.raw):
+            if records is not None and self._plain(records[index], base + (index << PART_BITS), index, plain):
+                continue
             self._event_number = event = base + (index << PART_BITS)
             pointer = "" if block.pointer is None else block.pointer[index]
             place = Place(block.offset[index], block.length[index], block.line[index], pointer)
@@ -239,7 +171,91 @@ class Mcp:
                 careful = True
             if not (self._take_carefully(event, raw, place, utf8=block.utf8) if careful else taken):
                 others.append(index)
+        if records is not None and plain.indexes:
+            self._append(plain, records, block, base)
         return others
+
+    def _plain(self, record: Line, event: int, index: int, plain: _Plain) -> bool:
+        """Take a call or the answer to one: nearly all of a long log. Anything unusual is left to `_take`."""
+        message: Message = record if record.msg is None else record.msg
+        connection = self._by_name.get(bytes(record.server))
+        if connection is None or message.jsonrpc != "2.0" or record.http or connection.asked_back:
+            return False
+        params, result = message.params, message.result
+        identity = bytes(message.id)
+        if message.method == _CALL:
+            if params is None or params.name is None or not identity or connection.waiting or identity in _NO_ID:
+                return False
+            text, container = arguments(params.arguments) if params.arguments else (None, "absent")
+            key = identity.decode()
+            call_id = key.strip('"') if "\\" not in key else text_of(message.id) or ""
+            call = connection.calls[key] = Call(f"#{event}", call_id, key, params.name, text, container)
+            plain.calls.append((index, connection, call))
+        else:
+            if message.method is not None or result is None or message.error or result.task is not None:
+                return False
+            if result.result_type not in _COMPLETE or not result.content:
+                return False
+            found = connection.calls.pop(identity.decode(), None)
+            if found is None:
+                return False
+            plain.results.append((index, connection, found))
+        plain.indexes.append(index)
+        plain.sessions.append(connection.session)
+        return True
+
+    def _append(self, plain: _Plain, records: list[Line], block: Block, base: int) -> None:
+        """The rows of what was taken so, column by column."""
+        indexes = plain.indexes
+        chosen = [records[index] for index in indexes]
+        inside = [record.msg is not None for record in chosen]
+        pointers = [""] * len(indexes) if block.pointer is None else [block.pointer[index] for index in indexes]
+        self._rows.bulk_parts(
+            event=[base + (index << PART_BITS) for index in indexes],
+            session=plain.sessions,
+            offset=[block.offset[index] for index in indexes],
+            length=[block.length[index] for index in indexes],
+            line=[block.line[index] for index in indexes],
+            pointer=[f"{at}/msg" if way else at for at, way in zip(pointers, inside, strict=True)],
+            time=list(map(_when, chosen)),
+            type=[(record if record.msg is None else record.msg).method or "result" for record in chosen],
+            kind=["item"] * len(indexes),
+        )
+        calls = [call for _, _, call in plain.calls]
+        self._rows.bulk(
+            "call_sightings",
+            event=[base + (index << PART_BITS) for index, _, _ in plain.calls],
+            session=[connection.session for _, connection, _ in plain.calls],
+            wire=[self.name] * len(calls),
+            stage=["item"] * len(calls),
+            item_id=[call.emission for call in calls],
+            call_id=[call.call_id for call in calls],
+            pair_id=[call.pair_id for call in calls],
+            kind=["mcp"] * len(calls),
+            server=[connection.label for _, connection, _ in plain.calls],
+            name=[call.name for call in calls],
+            text=[call.text for call in calls],
+            container=[call.container for call in calls],
+            owed_by=["client"] * len(calls),
+            pointer=["/params" if call.container == "absent" else "/params/arguments" for call in calls],
+        )
+        answered = [call for _, _, call in plain.results]
+        answers = [_result(records[index]) for index, _, _ in plain.results]
+        outputs = [output_of(result.content) for result in answers]
+        self._rows.bulk(
+            "result_sightings",
+            event=[base + (index << PART_BITS) for index, _, _ in plain.results],
+            session=[connection.session for _, connection, _ in plain.results],
+            wire=[self.name] * len(answers),
+            stage=["message"] * len(answers),
+            call_id=[call.call_id for call in answered],
+            pair_id=[call.pair_id for call in answered],
+            success=[result.is_error is not True for result in answers],
+            text=[text for text, _ in outputs],
+            container=[container for _, container in outputs],
+            structured=[bytes(result.structured).decode() or None for result in answers],
+            pointer=["/result/content"] * len(answers),
+        )
 
     def _take_carefully(self, event: int, raw: bytes, place: Place, *, utf8: bool) -> bool:
         """A record that the fast decoder refused, or whose members did not hold what they should."""
@@ -266,13 +282,8 @@ class Mcp:
         """A message, an envelope or an exchange; false where it is of another wire."""
         if record.jsonrpc is not None and (record.method is not None or record.id or record.error or record.result):
             return self._message(record, place)
-        when = record.ts
-        if when is None:
-            when = record.timestamp if record.timestamp is not None else record.recorded_at
-        if when is None and record.time:
-            when = text_of(record.time)
         place = Place(
-            *(place.offset, place.length, place.line, place.pointer, when),
+            *(place.offset, place.length, place.line, place.pointer, _when(record)),
             *(text_of(record.server) if first(record.server) == b'"' else None, None, record.dir or record.direction),
         )
         if record.msg is not None and record.msg.jsonrpc is not None:
@@ -291,13 +302,13 @@ class Mcp:
             exchange = exchange_of(raw)
             name = "http" if record.http else "request"
             halves = [
-                (way, half, _half(half))
+                (way, half, decode_half(half))
                 for way, half in ((f"/{name}", record.http or record.request), ("/response", record.response))
                 if first(half) == b"{"
             ]
         except msgspec.DecodeError:
             return False
-        named = [session for _, _, half in halves if (session := _header(half.headers, "mcp-session-id")) is not None]
+        named = [session for _, _, half in halves if (session := header(half.headers, "mcp-session-id")) is not None]
         place = replace(place, session=named[0] if named else None)
         if exchange is not None and place.when is None:
             place = replace(place, when=exchange.when)
@@ -319,7 +330,7 @@ class Mcp:
             return text[:1] in ("{", "[") and self._body(Raw(text.encode()), replace(place, opaque=True))
         if first(raw) == b"[":
             try:
-                return self._batch([bytes(each) for each in _raws(raw)], place)
+                return self._batch([bytes(each) for each in decode_list(raw)], place)
             except msgspec.DecodeError:
                 return False
         found = (_plain(bytes(raw), utf8=True) or _cleaned(bytes(raw), utf8=True)) if first(raw) == b"{" else None
@@ -395,7 +406,7 @@ class Mcp:
         """The call that a response answers, and the method of its request; a lost request is told from the answer."""
         result = message.result
         ours = place.toward is not None and place.toward == self._client_word
-        if ours or (place.toward is None and identity in connection.asked_back and not _answers_client(result)):
+        if ours or (place.toward is None and identity in connection.asked_back and not answers_client(result)):
             connection.asked_back.discard(identity)
             return None, None
         call = connection.calls.pop(identity, None)
@@ -453,7 +464,7 @@ class Mcp:
                 return
         text, container, structured, where = None, "absent", None, "/result"
         if result is not None:
-            text, container = _output(result.content)
+            text, container = output_of(result.content)
             structured = bytes(result.structured).decode() or None
             if result.content or structured is not None:
                 where = "/result/content" if result.content else "/result/structuredContent"
@@ -509,6 +520,8 @@ class Mcp:
             self._count += 1
             session = place.session or f"mcp-{self._source + 1}.{self._count}"
             connection = self._connections[key] = Connection(session, place.server)
+            if place.session is None:
+                self._by_name[b"" if place.server is None else msgspec.json.encode(place.server)] = connection
         connection.begun = True
         return connection
 
@@ -547,6 +560,19 @@ class Mcp:
         self._rows.faults.append((at.event, at.connection.session, fault, at.to(pointer), detail, None))
 
 
+def _when(record: Line) -> str | int | float | None:
+    """When the recorder says it was."""
+    for when in (record.ts, record.timestamp, record.recorded_at):
+        if when is not None:
+            return when
+    return text_of(record.time) if record.time else None
+
+
+def _result(record: Line) -> Result:
+    message: Message = record if record.msg is None else record.msg
+    return message.result or Result()
+
+
 _Found = tuple[Line | None, bytes, list[Fault]]
 
 
@@ -555,7 +581,7 @@ def _plain(raw: bytes, *, utf8: bool) -> _Found | None:
     try:
         if not utf8:
             raw.decode()
-        return _line(raw), raw, []
+        return decode_line(raw), raw, []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -569,7 +595,7 @@ def _cleaned(raw: bytes, *, utf8: bool) -> _Found | None:
     value, faults = parsed
     if isinstance(value, list):
         return None, msgspec.json.encode(value), faults
-    found = typed(_line, value)
+    found = typed(decode_line, value)
     return None if found is None else (found[0], msgspec.json.encode(value), faults + found[1])
 
 
@@ -581,43 +607,6 @@ def _resumed(connection: Connection, params: Params, text: str | None) -> Call |
             del connection.waiting[index]
             return replace(call, text=text)
     return None
-
-
-def _answers_client(result: Result | None) -> bool:
-    """Whether only a server answers like this."""
-    return result is not None and bool(
-        first(result.content) == b"[" or result.structured or result.tools or result.server or result.task
-    )
-
-
-def _output(raw: Raw) -> tuple[str | None, str]:
-    """The texts of a result's content parts joined, and the container."""
-    if first(raw) != b"[":
-        return text_of(raw), {b"": "absent", b'"': "text", b"{": "object", b"n": "null"}.get(first(raw), "number")
-    try:
-        parts = _parts(raw)
-    except msgspec.DecodeError:
-        return bytes(raw).decode(), "array"
-    if any(part.type not in _PARTS for part in parts):
-        return bytes(raw).decode(), "array"
-    if len(parts) == 1:
-        return parts[0].text or "", "parts"
-    return "\n".join([part.text for part in parts if part.text is not None]), "parts"
-
-
-def _header(raw: Raw, name: str) -> str | None:
-    """A header's value, from an object or from a list of names and values."""
-    pairs: list[tuple[Any, Any]]
-    if first(raw) == b"{":
-        pairs = list(_texts(raw).items())
-    elif first(raw) == b"[":
-        entries = msgspec.json.decode(raw)
-        pairs = [(each.get("name"), each.get("value")) for each in entries if isinstance(each, dict)]
-    else:
-        return None
-    found = [value for key, value in pairs if isinstance(key, str) and key.lower() == name]
-    value = found[0][0] if found and isinstance(found[0], list) and found[0] else found[0] if found else None
-    return value if isinstance(value, str) else None
 
 
 def _other_kind(method: str) -> str:

@@ -113,7 +113,21 @@ class Rows:
         held["kind"] += kinds
         held["turn"] += [record.turn_id for record in records]
         held["event_id"] += [record.event_id for record in records]
+        if "pointer" in held:
+            held["pointer"] += [""] * len(indexes)
         self.count += len(indexes)
+
+    def bulk_parts(self, **columns: list[Any]) -> None:
+        """Append events that stand at a `pointer` inside their records; columns of EVENTS left out are null.
+
+        `time` takes texts and numbers as written; the source is part of the event's number.
+        """
+        held = self._bulk.setdefault("events", {name: [] for name in _BULK_COLUMNS})
+        count = len(columns["event"])
+        held.setdefault("pointer", [""] * len(held["event"]))
+        for name, column in held.items():
+            column.extend(columns.get(name) or [None] * count)
+        self.count += count
 
     def undo(self, event: int) -> None:
         """Take back what was appended, row by row, of this event and those after it: it is to be read in another way."""
@@ -172,7 +186,8 @@ def _bulk_frame(columns: dict[str, list[Any]], types: pl.Schema) -> pl.DataFrame
         whens = [None if when is None or type(when) is str else microseconds(when) for when in times]
         number = pl.Series("time_us", whens, dtype=pl.Int64)
     series = [pl.Series(name, values, dtype=types[name]) for name, values in columns.items()]
-    return pl.DataFrame([*series, text]).with_columns(number, pointer=pl.lit(""))
+    added = [number] if "pointer" in columns else [number, pl.lit("").alias("pointer")]
+    return pl.DataFrame([*series, text]).with_columns(added)
 
 
 def _null(name: str, count: int, dtype: Any) -> pl.Series:

@@ -8,7 +8,7 @@ from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 _INPUTS = 12  # inputs listed one by one
 _LISTED = 3  # of other lists

@@ -12,7 +12,7 @@ from analyzer import pointer as pointers
 from analyzer.errors import AnalyzerError
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 
 class Recorded:

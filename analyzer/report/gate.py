@@ -19,7 +19,7 @@ from analyzer.report.json import encoded
 from analyzer.rules.failures import failed_members
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 
 def pieces(audit: Audit) -> Iterator[bytes]:

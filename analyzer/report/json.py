@@ -16,7 +16,7 @@ import polars as pl
 from analyzer.report.version import version
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 SCHEMA = "analyzer.audit/v1"
 

@@ -11,13 +11,14 @@ from analyzer.report import gate
 from analyzer.report.evidence import Recorded
 from analyzer.report.finding import in_full, labelled, origin, passes, place_of
 from analyzer.report.json import encoded, records
+from analyzer.report.mending import mending
 from analyzer.report.outline import Line, outline
 from analyzer.report.paper import Paper, Words
 from analyzer.rules.failures import failed_members
 from analyzer.visible import visible, visible_lines
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 _OUTPUT_LINES = 40
 
@@ -38,9 +39,11 @@ def sheet(paper: Paper, audit: Audit, call: dict[str, Any], recorded: Recorded) 
     for verdict in verdicts.sort("verdict").iter_rows(named=True):
         _verdict(paper, verdict, places)
     _beside(paper, audit, call, verdicts, recorded)
+    for verdict in verdicts.sort("side", "verdict").head(1).iter_rows(named=True):
+        mending(paper, audit, verdict, call["text"])
     results = frames["results"].filter(pl.col("call") == call["call"]).sort("rank", "result")
     for result in results.iter_rows(named=True):
-        _result(paper, frames, result, places)
+        _result(paper, audit, result, places)
     if results.is_empty():
         paper.heading("Result")
         paper.line("none recorded", indent=2)
@@ -167,14 +170,14 @@ def _marked(lines: list[Line], guilty: set[str]) -> list[Words]:
     ]
 
 
-def _result(paper: Paper, frames: dict[str, pl.DataFrame], result: dict[str, Any], places: _Places) -> None:
+def _result(paper: Paper, audit: Audit, result: dict[str, Any], places: _Places) -> None:
+    frames = audit.frames
     paper.heading("Result" if not result["rank"] else f"Result again ({result['rank'] + 1})")
     success = {True: "success", False: "failure", None: "no flag"}[result["success"]]
     paper.field("outcome", (success, "warning" if result["success"] is False else "head"), indent=2)
     _sightings(paper, frames["sightings"], "result", result["result"], places)
-    for verdict in (
-        frames["verdicts"].filter(pl.col("result") == result["result"]).sort("verdict").iter_rows(named=True)
-    ):
+    verdicts = frames["verdicts"].filter(pl.col("result") == result["result"]).sort("verdict")
+    for verdict in verdicts.iter_rows(named=True):
         _verdict(paper, verdict, places)
         _failures(paper, _failed(frames["violations"], verdict))
     if result["error"]:
@@ -191,6 +194,8 @@ def _result(paper: Paper, frames: dict[str, pl.DataFrame], result: dict[str, Any
         paper.wrapped(line, indent=4)
     if len(lines) > _OUTPUT_LINES:
         paper.line((f"… {len(lines) - _OUTPUT_LINES} more lines", "dim"), indent=4)
+    for verdict in verdicts.head(1).iter_rows(named=True):
+        mending(paper, audit, verdict, result["structured"] or text)
 
 
 def _findings(paper: Paper, findings: pl.DataFrame, call: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 _FIRST = 10  # of the faults to look at first
 _ALIKE = 3  # of one rule among them

@@ -11,7 +11,7 @@ from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 _TEXT = 160
 _PREFIX = "agent.session."

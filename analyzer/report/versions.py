@@ -14,7 +14,7 @@ from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
 
 def records(audit: Audit) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
+from pkgutil import get_data
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,10 +45,10 @@ class Rule:
 
     @cached_property
     def _text(self) -> str:
-        spec = find_spec(self.module)
-        assert spec is not None
-        assert spec.origin is not None
-        return Path(spec.origin).read_text(encoding="utf-8")
+        package, _, name = self.module.rpartition(".")
+        source = get_data(package, f"{name}.py")
+        assert source is not None
+        return source.decode()
 
     @cached_property
     def manual(self) -> str:

@@ -35,8 +35,6 @@ def run(
         paths, contracts=contracts, session=session, ascii_only=ascii_only, theme=theme, keymap=keymap, follow=follow
     )
     app.run()
-    if app.case is not None:
-        app.case.close()
     if app.failed is not None:
         raise app.failed
 
@@ -69,7 +67,7 @@ def workspace(
 
         if saved:
             return open_saved(paths[0])
-        from analyzer.audit import audit
+        from analyzer.auditing import audit
 
         return of_audit(name, audit(paths, contracts=contracts, progress=progress))
 

@@ -135,6 +135,7 @@ class AuditApp(App[None]):
 
     def _opened(self, case: Case) -> None:
         first = self.case is None
+        self._close()
         self.case, self.loading = case, ""
         if first:
             self.marks = Marks.of(case.folder, [str(entry.get("sha256") or "") for entry in case.inputs])
@@ -144,6 +145,14 @@ class AuditApp(App[None]):
             if isinstance(screen, Place):
                 screen.refill()
                 screen.title_line()
+
+    def _close(self) -> None:
+        if self.case is not None:
+            self.case.close()
+
+    def on_unmount(self) -> None:
+        """Leave no log open."""
+        self._close()
 
     def enter_only_session(self, sessions: Sequence[str]) -> None:
         """Go straight to the session that was asked for, or to the only one."""
@@ -212,8 +221,8 @@ class AuditApp(App[None]):
     async def settled(self) -> None:
         """Wait until nothing works in the background any more; for tests and scripts."""
         quiet = 0
-        while quiet < 3:
-            await asyncio.sleep(0.02)
+        while quiet < 2:
+            await asyncio.sleep(0.005)
             quiet = 0 if self.busy else quiet + 1
 
     # --- ways ---

@@ -17,7 +17,7 @@ from analyzer import frames
 from analyzer.errors import EvidenceUnavailable, InputError
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
     from analyzer.read.files import Evidence
 
 _SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -234,7 +234,7 @@ class Case:
         try:
             with self._reading:  # one file, one position
                 raw = self._fetcher.fetch(source, offset, length)
-        except (InputError, OSError, KeyError) as error:
+        except (InputError, OSError, KeyError, ValueError) as error:  # ValueError: closed, because read anew
             raise EvidenceUnavailable(f"the log cannot be read: {error}") from error
         if len(raw) < length:
             raise EvidenceUnavailable("the log is shorter than it was")
@@ -267,7 +267,7 @@ class Case:
             while piece := self._piece(source, at, _PIECE if until is None else min(_PIECE, until - at)):
                 digest.update(piece)
                 at += len(piece)
-        except (InputError, OSError) as error:
+        except (InputError, OSError, ValueError) as error:
             self._checked[source] = f"the log cannot be read: {error}"
         else:
             changed = row["sha256"] is not None and digest.hexdigest() != row["sha256"]

@@ -99,7 +99,7 @@ def _parquet(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
 def _sarif(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
     if shown.findings is None:
         return None
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
     from analyzer.report import sarif
 
     return b"".join(sarif.pieces(Audit(shown.findings)))

@@ -75,7 +75,7 @@ def test_select_and_ignore_choose_rules(capsys: Caught, traces: Path) -> None:
 
 
 def test_output_goes_to_a_file_and_frames_are_kept(capsys: Caught, traces: Path, tmp_path: Path) -> None:
-    from analyzer.audit import open_audit
+    from analyzer.auditing import open_audit
 
     kept, file = tmp_path / "kept", tmp_path / "report.txt"
     status, out, _ = run(capsys, "audit", "-o", file, "--save", kept, traces / INCIDENT)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.audit import Audit, audit
+from analyzer.auditing import Audit, audit
 from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
 
 SAMPLE = (SAMPLES / "mcp-jsonrpc.jsonl").read_bytes()

@@ -30,9 +30,9 @@ def block(rule: Rule, name: str) -> list[str]:
 
 def slugs_found(story: Story, folder: Path, *select: str) -> set[str]:
     """What an audit of the story finds."""
-    if find_spec("analyzer.audit") is None:
+    if find_spec("analyzer.auditing") is None:
         pytest.skip("there is no audit yet")
-    from analyzer.audit import audit
+    from analyzer.auditing import audit
 
     log = folder / "story.ndjson"
     log.write_bytes(story.log)

@@ -36,9 +36,8 @@ class Driver:
         await self.rest()
 
     async def rest(self) -> None:
-        """Wait until nothing is under way: timers of up to 0.05 s, threads, drawing."""
+        """Wait until nothing is under way: the shortened timers, threads, drawing."""
         await self.pilot.pause()
-        await asyncio.sleep(0.05)
         await self.app.settled()
         await self.pilot.pause()
 
@@ -47,7 +46,7 @@ class Driver:
         for _ in range(int(seconds / 0.05)):
             if what():
                 return
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.02)
             await self.pilot.pause()
         raise AssertionError("it did not happen:\n" + self.text())
 

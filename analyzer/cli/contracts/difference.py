@@ -12,7 +12,7 @@ from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
     from analyzer.contracts.operands import Operand
     from analyzer.contracts.rename import Rename
     from analyzer.report.comparisons import Compared

@@ -77,7 +77,7 @@ def _linted(given: Given) -> tuple[pl.DataFrame, list[AnalyzerError], list[tuple
     """Findings of logs and of schema files together."""
     import polars as pl
 
-    from analyzer.audit import audit
+    from analyzer.auditing import audit
     from analyzer.findings.lint import lint
 
     if not given["paths"]:

@@ -10,7 +10,7 @@ import click
 from analyzer.cli import console, logs
 
 if TYPE_CHECKING:
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
     from analyzer.cli.logs import Given
     from analyzer.report.paper import Paper
 

@@ -31,7 +31,8 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 from analyzer.visible import visible
 
-_HELPED = 200  # orphans of a session that get a suggestion
+_HELPED = 50  # orphans of a session that get a suggestion
+_COMPARED = 100  # open calls whose ids are compared letter by letter, the latest
 _CUT = 6  # characters that must be left of an id for it to be recognised
 
 
@@ -103,6 +104,6 @@ def _nearest(wrong: str, near: list[dict[str, Any]]) -> tuple[dict[str, Any] | N
         row = next((row for row in near if row[kind]), None)
         if row is not None:
             return row, why
-    waiting = {row["call_id"]: row for row in near}
+    waiting = {row["call_id"]: row for row in near[-_COMPARED:]}
     best = did_you_mean(wrong, waiting)
     return (waiting[best], "the nearest open call is") if best is not None else (None, "")

@@ -20,6 +20,7 @@ from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, to
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.assemble import assemble
 from analyzer.findings.precedence import settle
+from analyzer.findings.repairs import with_repairs
 from analyzer.read import ADAPTERS, read
 from analyzer.read.files import Evidence, Source, find
 from analyzer.read.recording import Recording
@@ -214,7 +215,7 @@ def audit_partition(
     """
     trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session)
     hits, crashes = run(rules, trace)
-    found = assemble(settle(hits), trace)
+    found = assemble(with_repairs(settle(hits), trace), trace)
     kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
     answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
     if keep_frames:
