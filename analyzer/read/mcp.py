@@ -94,8 +94,9 @@ class _Plain(msgspec.Struct):
 
     indexes: list[int] = []
     sessions: list[str] = []
+    types: list[str] = []
     calls: list[tuple[int, Connection, Call]] = []
-    results: list[tuple[int, Connection, Call]] = []
+    results: list[tuple[int, Connection, Call, Result]] = []
 
 
 class At(msgspec.Struct, frozen=True, gc=False):
@@ -191,6 +192,7 @@ class Mcp:
             call_id = key.strip('"') if "\\" not in key else text_of(message.id) or ""
             call = connection.calls[key] = Call(f"#{event}", call_id, key, params.name, text, container)
             plain.calls.append((index, connection, call))
+            plain.types.append(_CALL)
         else:
             if message.method is not None or result is None or message.error or result.task is not None:
                 return False
@@ -199,7 +201,8 @@ class Mcp:
             found = connection.calls.pop(identity.decode(), None)
             if found is None:
                 return False
-            plain.results.append((index, connection, found))
+            plain.results.append((index, connection, found, result))
+            plain.types.append("result")
         plain.indexes.append(index)
         plain.sessions.append(connection.session)
         return True
@@ -208,17 +211,19 @@ class Mcp:
         """The rows of what was taken so, column by column."""
         indexes = plain.indexes
         chosen = [records[index] for index in indexes]
-        inside = [record.msg is not None for record in chosen]
-        pointers = [""] * len(indexes) if block.pointer is None else [block.pointer[index] for index in indexes]
+        ways = ["" if record.msg is None else "/msg" for record in chosen]
+        if block.pointer is not None:
+            ways = [block.pointer[index] + way for index, way in zip(indexes, ways, strict=True)]
+        times: list[Any] = [record.ts for record in chosen]
         self._rows.bulk_parts(
             event=[base + (index << PART_BITS) for index in indexes],
             session=plain.sessions,
             offset=[block.offset[index] for index in indexes],
             length=[block.length[index] for index in indexes],
             line=[block.line[index] for index in indexes],
-            pointer=[f"{at}/msg" if way else at for at, way in zip(pointers, inside, strict=True)],
-            time=list(map(_when, chosen)),
-            type=[(record if record.msg is None else record.msg).method or "result" for record in chosen],
+            pointer=ways,
+            time=list(map(_when, chosen)) if None in times else times,
+            type=plain.types,
             kind=["item"] * len(indexes),
         )
         calls = [call for _, _, call in plain.calls]
@@ -239,13 +244,13 @@ class Mcp:
             owed_by=["client"] * len(calls),
             pointer=["/params" if call.container == "absent" else "/params/arguments" for call in calls],
         )
-        answered = [call for _, _, call in plain.results]
-        answers = [_result(records[index]) for index, _, _ in plain.results]
+        answered = [call for _, _, call, _ in plain.results]
+        answers = [result for _, _, _, result in plain.results]
         outputs = [output_of(result.content) for result in answers]
         self._rows.bulk(
             "result_sightings",
-            event=[base + (index << PART_BITS) for index, _, _ in plain.results],
-            session=[connection.session for _, connection, _ in plain.results],
+            event=[base + (index << PART_BITS) for index, _, _, _ in plain.results],
+            session=[connection.session for _, connection, _, _ in plain.results],
             wire=[self.name] * len(answers),
             stage=["message"] * len(answers),
             call_id=[call.call_id for call in answered],
@@ -566,11 +571,6 @@ def _when(record: Line) -> str | int | float | None:
         if when is not None:
             return when
     return text_of(record.time) if record.time else None
-
-
-def _result(record: Line) -> Result:
-    message: Message = record if record.msg is None else record.msg
-    return message.result or Result()
 
 
 _Found = tuple[Line | None, bytes, list[Fault]]

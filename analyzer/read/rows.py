@@ -180,7 +180,7 @@ def _bulk_frame(columns: dict[str, list[Any]], types: pl.Schema) -> pl.DataFrame
     times = columns.pop("time")
     try:
         text = pl.Series("time_text", times, dtype=pl.String)
-        number = pl.lit(None, pl.Int64).alias("time_us")
+        number: pl.Expr | pl.Series = pl.lit(None, pl.Int64).alias("time_us")
     except TypeError:  # numbers among them
         text = pl.Series("time_text", [when if type(when) is str else None for when in times], dtype=pl.String)
         whens = [None if when is None or type(when) is str else microseconds(when) for when in times]

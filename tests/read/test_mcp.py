@@ -74,7 +74,7 @@ def test_an_audit_of_the_sample_finds_what_is_in_it(tmp_path: Path) -> None:
     slugs = {(row["slug"], row["call_id"]) for row in found.findings.to_dicts() if row["severity"] == "error"}
     assert slugs == {("args-field-stringified", "5"), ("tool-not-advertised", "7")}
     assert found.frames["sessions"]["session"].to_list() == ["mcp-1.1", "mcp-1.2"]
-    assert found.frames["calls"].height == 7
+    assert found.frames["calls"].height == 8
 
 
 def test_answers_may_come_in_any_order_and_both_sides_count_from_zero(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""What the adapter of MCP is made of."""
