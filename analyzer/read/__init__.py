@@ -13,6 +13,7 @@ from analyzer.errors import InputError
 from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api import AgentsApi
+from analyzer.read.agents_sdk import AgentsSdk
 from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
 from analyzer.read.mcp import Mcp
@@ -24,7 +25,7 @@ from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
-ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, Codex)
+ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, AgentsSdk, Codex)
 
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
