@@ -179,8 +179,17 @@ def _messages(database: sqlite3.Connection) -> Iterator[list[tuple[str, bytes]]]
             f"SELECT m.rowid, m.session_id, m.message_data, {created}, {branch} "  # noqa: S608 - quoted names
             f"FROM {_quoted(name)} m {join} ORDER BY m.rowid"
         )
-        while batch := cursor.fetchmany(_ROWS):
-            yield [_row(name, *row) for row in batch]
+        batch: list[tuple[str, bytes]] = []
+        try:
+            for row in cursor:
+                batch.append(_row(name, *row))
+                if len(batch) == _ROWS:
+                    yield batch
+                    batch = []
+        except sqlite3.Error:
+            yield batch
+            raise
+        yield batch
 
 
 def _quoted(name: str) -> str:
@@ -197,7 +206,7 @@ def _row(table: str, number: int, *held_by: Any) -> tuple[str, bytes]:
         held = text
     row = {
         "sqlite_table": table,
-        "id": number,
+        "row": number,
         "session_id": None if session is None else str(session),
         "created_at": None if created is None else str(created),
         "branch_id": None if branch is None else str(branch),
