@@ -60,10 +60,14 @@ def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[
     # Every wrong id meets every call of its session: past the first few, more suggestions help nobody.
     wanted = found.lazy().select("session", wrong="pair_id").unique(maintain_order=True)
     wanted = wanted.group_by("session", maintain_order=True).head(_HELPED)
+    # Only the latest open calls are compared letter by letter.
+    unanswered = pl.col("result").is_null()
+    recent = unanswered & (unanswered.cum_sum(reverse=True).over("session") <= _COMPARED)
     calls = (
         trace.calls.lazy()
-        .filter(call_id != "")
-        .select("session", "call_id", "item_id", "event", "pointer", "seq", waiting=pl.col("result").is_null())
+        .filter(call_id != "", pl.col("session").is_in(found["session"].unique().implode()))
+        .sort("session", "seq", "call")
+        .select("session", "call_id", "item_id", "event", "pointer", "seq", waiting=recent)
     )
     alike = (wrong.str.len_chars() >= _CUT) & (call_id.str.starts_with(wrong) | wrong.str.starts_with(call_id))
     item = (pl.col("item_id") == wrong).fill_null(value=False)
@@ -104,6 +108,6 @@ def _nearest(wrong: str, near: list[dict[str, Any]]) -> tuple[dict[str, Any] | N
         row = next((row for row in near if row[kind]), None)
         if row is not None:
             return row, why
-    waiting = {row["call_id"]: row for row in near[-_COMPARED:]}
+    waiting = {row["call_id"]: row for row in near if row["waiting"]}
     best = did_you_mean(wrong, waiting)
     return (waiting[best], "the nearest open call is") if best is not None else (None, "")
