@@ -16,6 +16,7 @@ COMMANDS = {
     "show": "Print one session, turn or call: events in order, the call beside its schema.",
     "gate": "Print one gate record per call, as JSON Lines.",
     "replay": "Judge recorded calls and results by other contracts: which verdicts flip.",
+    "diff": "Compare a failing call with the nearest passing one, two calls, or two sessions.",
     "contracts": "Pin, list, compare, check and tighten the contracts of tools.",
     "rules": "List the rules, or print the manual of one.",
     "formats": "List what is read, how it is recognised, and what it cannot prove.",

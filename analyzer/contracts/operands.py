@@ -48,7 +48,7 @@ def from_file(text: str) -> Operand:
 
 
 def from_log(text: str, frames: Mapping[str, pl.DataFrame]) -> Operand:
-    """A version of the arguments: TOOL@NUMBER, TOOL@first, TOOL@last, TOOL@SCHEMA_ID; of the output: TOOL.output@NUMBER."""
+    """A version of the arguments: TOOL@NUMBER, TOOL@first, TOOL@last, TOOL@SCHEMA_ID; outputs: TOOL.output@NUMBER."""
     name, _, wanted = text.rpartition("@")
     rows = versions(frames).filter(pl.col("channel") != "contract")
     texts = dict(frames["schemas"].select("schema_id", "text").iter_rows())

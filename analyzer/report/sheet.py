@@ -26,7 +26,7 @@ _OUTPUT_LINES = 40
 def sheet(paper: Paper, audit: Audit, call: dict[str, Any], recorded: Recorded) -> None:
     """Everything that is known of a row of CALLS."""
     frames = audit.frames
-    places = _Places(audit)
+    places = Places(audit)
     paper.exact(("Call ", "dim"), (visible(call["call_id"] or "-"), "head"), f"  {visible(_tool(call))}")
     paper.field("session", visible(call["session"] or "-"), indent=2)
     if call["turn"]:
@@ -58,7 +58,7 @@ def _tool(call: dict[str, Any]) -> str:
     return f"{call['server']}/{call['name']}" if call["server"] else call["name"] or "-"
 
 
-class _Places:
+class Places:
     """FILE:LINE POINTER of an event and a pointer relative to it."""
 
     def __init__(self, audit: Audit) -> None:
@@ -89,7 +89,7 @@ class _Places:
         return "-"
 
 
-def _sightings(paper: Paper, sightings: pl.DataFrame, what: str, number: int, places: _Places) -> None:
+def _sightings(paper: Paper, sightings: pl.DataFrame, what: str, number: int, places: Places) -> None:
     seen = sightings.filter((pl.col("what") == what) & (pl.col("id") == number)).sort("seq", "event", "pointer")
     shown = seen.head(6)
     for position, row in enumerate(shown.iter_rows(named=True)):
@@ -99,7 +99,7 @@ def _sightings(paper: Paper, sightings: pl.DataFrame, what: str, number: int, pl
         labelled(paper, "", f"and {seen.height - shown.height} times more", 2)
 
 
-def _verdict(paper: Paper, verdict: dict[str, Any], places: _Places) -> None:
+def _verdict(paper: Paper, verdict: dict[str, Any], places: Places) -> None:
     found = verdict["verdict_is"]
     style = {"invalid": "error", "unverifiable": "warning"}.get(found, "head")
     words: list[Words] = [(found, style)]
@@ -170,7 +170,7 @@ def _marked(lines: list[Line], guilty: set[str]) -> list[Words]:
     ]
 
 
-def _result(paper: Paper, audit: Audit, result: dict[str, Any], places: _Places) -> None:
+def _result(paper: Paper, audit: Audit, result: dict[str, Any], places: Places) -> None:
     frames = audit.frames
     paper.heading("Result" if not result["rank"] else f"Result again ({result['rank'] + 1})")
     success = {True: "success", False: "failure", None: "no flag"}[result["success"]]
