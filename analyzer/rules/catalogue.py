@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from pkgutil import get_data
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `analyzer rules` answers without polars

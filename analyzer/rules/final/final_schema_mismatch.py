@@ -17,6 +17,7 @@ import polars as pl
 
 from analyzer.rules.failures import failure_words
 from analyzer.rules.final.answers import judged_answers
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -32,7 +33,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "pointer",
             "turn",
             "verdict",
-            message=pl.format(
+            message=sentence(
                 "The final answer breaks the final schema: {}.", pl.col("words").fill_null("no reason is recorded")
             ),
             hint=pl.lit("Validate the answer before it is handed on, and send the failures back to the model once."),

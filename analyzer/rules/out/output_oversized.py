@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 LEAST = 100_000
@@ -36,7 +37,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .sort("result")
         .select(
             "result",
-            message=pl.format(
+            message=sentence(
                 "The output has {} characters, {}% of all outputs of its turn; {} such of this tool in the session.",
                 "size",
                 (pl.col("size") * 100 // pl.col("whole")),

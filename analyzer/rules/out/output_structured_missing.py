@@ -13,6 +13,8 @@ Blind spots: whether prose says what the structured output says is not judged.
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from analyzer.rules.hits import hits
@@ -35,7 +37,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "keyword": "differs",
         }
         for result, text, structured in both.iter_rows()
-        if isinstance(value := decode(text), dict | list) and value != decode(structured)
+        if isinstance(value := decode(text), dict | list) and not _same(value, text, decode(structured))
     )
     declared = trace.verdicts.lazy().filter(
         pl.col("role") == "output", pl.col("channel") != "contract", pl.col("verdict_is") == "valid"
@@ -55,3 +57,10 @@ def check(trace: Trace) -> pl.LazyFrame:
         )
     )
     return pl.concat([apart, absent], how="diagonal")
+
+
+def _same(value: Any, text: str, structured: Any) -> bool:
+    """Whether the structured output is the text's value, or wraps the one or the other in a member."""
+    return value == structured or (
+        isinstance(structured, dict) and any(each in (value, text) for each in structured.values())
+    )

@@ -19,6 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.safe.orders import gives_orders, order_in
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -32,7 +33,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .unique("result", keep="first", maintain_order=True)
         .select(
             "result",
-            message=pl.format("The result gives the model orders: {}.", order_in(pl.col("text"))),
+            message=sentence("The result gives the model orders: {}.", order_in(pl.col("text"))),
             hint=pl.lit(
                 "Return data in members with a schema, mark text of strangers as such, and check what ran next."
             ),

@@ -19,6 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.payloads import error_speakers
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 # Escape, bell, backspace, null, delete, and the one-letter forms of CSI, OSC and DCS: what terminals act upon. As
@@ -54,7 +55,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             pl.exclude("text", "what", "mild"),
             message=pl.when(pl.col("mild"))
             .then(pl.lit("The result is coloured for a terminal."))
-            .otherwise(pl.format("The {} holds control characters.", "what")),
+            .otherwise(sentence("The {} holds control characters.", "what")),
             hint=pl.lit("Strip them where the text is made; this report shows them escaped."),
             severity=pl.when(pl.col("mild")).then(pl.lit("info")),
             keyword=pl.when(pl.col("mild")).then(pl.lit("colour")).otherwise(pl.lit("control")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.contracts.tables import ANY_TOOL
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -40,9 +41,7 @@ def facts(trace: Trace, *names: str) -> pl.LazyFrame:
 def at_schema(found: pl.LazyFrame, *, message: pl.Expr, hint: str, **more: pl.Expr) -> pl.LazyFrame:
     """Hits at a place inside an advertised schema, from rows of `advertised` joined with `facts`."""
     times = (
-        pl.when(pl.col("sessions") > 1)
-        .then(pl.format(" (advertised in {} sessions)", "sessions"))
-        .otherwise(pl.lit(""))
+        pl.when(pl.col("sessions") > 1).then(sentence(" (advertised in {} sessions)", "sessions")).otherwise(pl.lit(""))
     )
     return found.sort("offer_event", "tool", "schema_pointer", "fact", "value").select(
         "session",

@@ -18,6 +18,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.safe.orders import gives_orders, order_in
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts, listed, where
 from analyzer.trace import Trace
 
@@ -35,10 +36,10 @@ def check(trace: Trace) -> pl.LazyFrame:
     said = (
         pl.when(text.str.contains(_HIDDEN))
         .then(pl.lit("hides characters that nobody can see"))
-        .otherwise(pl.format("gives the model orders: {}", order_in(text)))
+        .otherwise(sentence("gives the model orders: {}", order_in(text)))
     )
     hint = "Describe what the tool does; whoever wrote this wants the model to do something else."
-    schemas = at_schema(inside, message=pl.format("{} {}", where(), said), hint=hint)
+    schemas = at_schema(inside, message=sentence("{} {}", where(), said), hint=hint)
     tools = (
         listed(trace)
         .rename({"description": "value"})
@@ -51,7 +52,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "tool",
             "channel",
             pointer="place",
-            message=pl.format("The description {}.", said),
+            message=sentence("The description {}.", said),
             hint=pl.lit(hint),
             keyword=pl.lit("description"),
         )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
 from analyzer.trace import Trace
 
@@ -23,6 +24,6 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Unbounded numbers of advertised argument schemas."""
     return at_schema(
         facts(trace, "number_unbounded").join(advertised(trace, pl.col("role") == "arguments"), on="schema_id"),
-        message=pl.format("{} takes any number where its name says {}", where(), pl.col("value")),
+        message=sentence("{} takes any number where its name says {}", where(), pl.col("value")),
         hint="Set minimum and maximum to what the business allows.",
     )

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 _LEAST = 5
@@ -64,7 +65,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .filter(pl.col("count") >= _LEAST)
         .select(
             "result",
-            message=pl.format(
+            message=sentence(
                 "{} results of this tool in the session are objects or lists, and no output schema promises them.",
                 "count",
             ),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
 from analyzer.trace import Trace
 
@@ -24,6 +25,6 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Explosive patterns of advertised schemas."""
     return at_schema(
         facts(trace, "pattern_explosive").join(advertised(trace), on="schema_id"),
-        message=pl.format("{} can take exponential time: {}", where(), pl.col("value").str.slice(0, 80)),
+        message=sentence("{} can take exponential time: {}", where(), pl.col("value").str.slice(0, 80)),
         hint="Write the pattern so that no text can be matched in two ways, and bound the length.",
     )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
 from analyzer.trace import Trace
 
@@ -38,7 +39,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
     return at_schema(
         found,
-        message=pl.format(
+        message=sentence(
             "{} may lack members that may not be null: {}{}",
             where("holder"),
             pl.col("value"),

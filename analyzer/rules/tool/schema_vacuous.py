@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
 from analyzer.trace import Trace
 
@@ -31,6 +32,6 @@ def check(trace: Trace) -> pl.LazyFrame:
     }
     return at_schema(
         facts(trace, "schema_vacuous").join(advertised(trace), on="schema_id"),
-        message=pl.format("{} of the schema {}", where(), pl.col("value").replace_strict(what, default="is vacuous")),
+        message=sentence("{} of the schema {}", where(), pl.col("value").replace_strict(what, default="is vacuous")),
         hint="Say which type and which values are meant.",
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts
 from analyzer.trace import Trace
 
@@ -33,12 +34,12 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Reasons against strict, for schemas that some offer wants strict."""
     reason = pl.col("value").str.split(":").list.first()
     detail = pl.col("value").str.extract("^[^:]*:(.*)$")
-    words = reason.replace_strict(_WORDS, default=pl.format("a limit is passed: {}", reason), return_dtype=pl.String)
+    words = reason.replace_strict(_WORDS, default=sentence("a limit is passed: {}", reason), return_dtype=pl.String)
     return at_schema(
         facts(trace, "strict").join(advertised(trace, pl.col("strict")), on="schema_id"),
-        message=pl.format(
+        message=sentence(
             "The tool is strict, and {} at {}",
-            words + pl.when(detail.is_null()).then(pl.lit("")).otherwise(pl.format(" ({})", detail)),
+            words + pl.when(detail.is_null()).then(pl.lit("")).otherwise(sentence(" ({})", detail)),
             pl.when(pl.col("schema_pointer") == "").then(pl.lit("the root")).otherwise("schema_pointer"),
         ),
         hint="Close every object, require every property (nullable instead of optional), and leave other keywords out.",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
 from analyzer.trace import Trace
 
@@ -28,6 +29,6 @@ def check(trace: Trace) -> pl.LazyFrame:
     missing = pl.col("value").str.extract("^[^:]*: (.*)$").fill_null("a bound")
     return at_schema(
         facts(trace, "string_unbounded").join(advertised(trace, pl.col("role") == "arguments"), on="schema_id"),
-        message=pl.format("{} takes any text where its name says {}; missing: {}", where(), kind, missing),
+        message=sentence("{} takes any text where its name says {}; missing: {}", where(), kind, missing),
         hint="Give it an enum or a pattern with maxLength; `analyzer contracts tighten` proposes one from the calls.",
     )

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import listed
 from analyzer.trace import Trace
 
@@ -45,7 +46,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             event="request",
             pointer=pl.col("at") + pl.col("pointer"),
             channel="by",
-            message=pl.format("{} deferred tools, and no tool search in the same table to load them by.", "count"),
+            message=sentence("{} deferred tools, and no tool search in the same table to load them by.", "count"),
             hint=pl.lit("Add the tool search to the table, or do not defer."),
             keyword=pl.lit("deferred"),
         )

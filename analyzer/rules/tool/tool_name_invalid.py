@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import listed
 from analyzer.trace import Trace
 
@@ -50,7 +51,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "tool",
             "channel",
             pointer="place",
-            message=pl.format(
+            message=sentence(
                 "The name {} is not what this wire takes: {}.", name, shape.replace_strict(words, default="")
             ),
             hint=pl.lit("Rename the tool where it is defined, not on the way."),

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
 from analyzer.trace import Trace
 
@@ -36,16 +37,16 @@ def check(trace: Trace) -> pl.LazyFrame:
     rootless = (fact == "root_not_object") & (value == "none")
     said = (
         pl.when(fact == "meta_invalid")
-        .then(pl.format("{} of the schema breaks the meta-schema: {}", where(), value.str.slice(0, 80)))
+        .then(sentence("{} of the schema breaks the meta-schema: {}", where(), value.str.slice(0, 80)))
         .when(fact == "pattern_invalid")
-        .then(pl.format("{} of the schema is no regular expression: {}", where(), value.str.slice(0, 80)))
+        .then(sentence("{} of the schema is no regular expression: {}", where(), value.str.slice(0, 80)))
         .when(fact == "ref_unresolved")
-        .then(pl.format("{} of the schema refers to {}, which is not in the document", where(), value.str.slice(0, 80)))
+        .then(sentence("{} of the schema refers to {}, which is not in the document", where(), value.str.slice(0, 80)))
         .when(rootless)
         .then(pl.lit("The root of the schema names no type where this wire wants an object"))
         .when(fact == "root_not_object")
-        .then(pl.format("The root of the schema takes {} where this wire wants an object", value))
-        .otherwise(pl.format("{} of the schema is a list without items, which this wire refuses", where()))
+        .then(sentence("The root of the schema takes {} where this wire wants an object", value))
+        .otherwise(sentence("{} of the schema is a list without items, which this wire refuses", where()))
     )
     return at_schema(
         found,

@@ -278,6 +278,8 @@ def test_output_stringly_leaves_alone(text: str) -> None:
 def test_output_structured_missing_when_both_differ() -> None:
     row = result('{"total":12}', wire=MCP, structured='{"total":21}')
     assert len(hits(output_structured_missing.check, trace(results=[row]))) == 1
+    for structured in ('{"content":"{\\"total\\":12}"}', '{"result":{"total":12}}'):
+        assert hits(output_structured_missing.check, trace(results=[{**row, "structured": structured}])) == []
     for text in ('{ "total": 21 }', "Twelve in all.", "[broken"):
         assert hits(output_structured_missing.check, trace(results=[{**row, "text": text}])) == []
 
