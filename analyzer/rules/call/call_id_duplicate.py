@@ -29,6 +29,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.hits import hits, place
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 # Where an id must be unique in the whole session, and where in a turn; elsewhere it must be in one reply.
@@ -43,8 +44,8 @@ def check(trace: Trace) -> pl.LazyFrame:
         pl.when(wire.is_in(list(_SESSION)))
         .then(pl.lit("session"))
         .when(wire.is_in(list(_TURN)))
-        .then(pl.format("turn {}", pl.col("turn").fill_null("")))
-        .otherwise(pl.format("reply {}", "reply"))
+        .then(sentence("turn {}", pl.col("turn").fill_null("")))
+        .otherwise(sentence("reply {}", "reply"))
     )
     calls = trace.calls.lazy().filter(pl.col("call_id").is_duplicated(), pl.col("call_id") != "")
     by = ["session", "wire", "scope", "call_id"]

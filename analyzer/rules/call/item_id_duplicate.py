@@ -28,6 +28,7 @@ import polars as pl
 
 from analyzer.rules.hits import hits, place
 from analyzer.rules.order import record_of
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 _WIRES = ("openai-agents-api", "openai-responses")
@@ -90,7 +91,7 @@ def _across_items(trace: Trace) -> pl.LazyFrame:
         pl.concat(items)
         .lazy()
         .filter(pl.col("item_id").is_duplicated())
-        .with_columns(what=pl.when(what == "a message").then(what).otherwise(pl.format("{} {}", what, "pair_id")))
+        .with_columns(what=pl.when(what == "a message").then(what).otherwise(sentence("{} {}", what, "pair_id")))
         .filter(pl.col("what").n_unique().over(by) > 1)
         .sort("event", "pointer")
         .unique([*by, "what"], keep="first", maintain_order=True)

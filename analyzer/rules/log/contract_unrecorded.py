@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -48,7 +49,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         )
     )
     hosted = pl.col("kind").is_in(["hosted", "program", "search"])
-    count = pl.when(pl.col("count") == 1).then(pl.lit("one call")).otherwise(pl.format("{} calls", "count"))
+    count = pl.when(pl.col("count") == 1).then(pl.lit("one call")).otherwise(sentence("{} calls", "count"))
     return (
         unjudged.sort("call")
         .group_by("session", "tool", maintain_order=True)
@@ -58,7 +59,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "call",
             keyword=pl.lit("schema"),
             severity=pl.when(hosted).then(pl.lit("info")),
-            message=pl.format(
+            message=sentence(
                 "The schema of {} is neither in the log nor in a contract file: {} in this session cannot be judged.",
                 pl.col("name").fill_null("a tool"),
                 count,

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -29,7 +30,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "session",
             "event",
             pointer=pl.lit(""),
-            what=pl.format("an event of type '{}'", pl.col("type").fill_null("")),
+            what=sentence("an event of type '{}'", pl.col("type").fill_null("")),
         )
     )
     items = (
@@ -47,7 +48,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "event",
             "pointer",
             keyword="what",
-            message=pl.format("The reader does not know {}; kept, {} in this session.", "what", "count"),
+            message=sentence("The reader does not know {}; kept, {} in this session.", "what", "count"),
             hint=pl.lit("Look at one of them; if it matters to calls or results, the reader must learn it."),
         )
     )

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 _FAULTS = ("duplicate_member", "number_inexact", "lone_surrogate", "invalid_utf8")
@@ -60,7 +61,7 @@ def check(trace: Trace) -> pl.LazyFrame:
                 "call",
                 "result",
                 keyword=pl.lit("payload"),
-                message=pl.format(
+                message=sentence(
                     "The {} can be read in two ways: a member occurs twice, or a number is beyond 2^53.",
                     "what",
                 ),

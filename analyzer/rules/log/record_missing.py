@@ -24,6 +24,7 @@ import polars as pl
 
 from analyzer.rules.hits import hits
 from analyzer.rules.order import in_order, record_of
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -57,7 +58,7 @@ def _gaps(trace: Trace) -> pl.LazyFrame:
             "session",
             "event",
             kind=pl.lit("gap"),
-            message=pl.format(
+            message=sentence(
                 "{} numbers are missing, the first after {}: the next is {}.",
                 "missing",
                 pl.col("number") - pl.col("first") - 1,
@@ -89,10 +90,10 @@ def _unfinished(trace: Trace) -> pl.LazyFrame:
             "session",
             "event",
             kind=pl.lit("unfinished"),
-            message=pl.format(
+            message=sentence(
                 "Begun, and never shown as finished though the turn completed: {}{}.",
                 pl.coalesce("call_id", "item_id", pl.lit("a call without an id")),
-                pl.when(pl.col("count") > 1).then(pl.format(" and {} more", pl.col("count") - 1)).otherwise(pl.lit("")),
+                pl.when(pl.col("count") > 1).then(sentence(" and {} more", pl.col("count") - 1)).otherwise(pl.lit("")),
             ),
         )
     )

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.LazyFrame:
     """One hit for each record that was left out."""
     left_out = pl.col("fault").is_in(["unreadable", "too_large"])
-    where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(pl.format(" (byte {} of the record)", "at"))
+    where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(sentence(" (byte {} of the record)", "at"))
     return (
         trace.faults.lazy()
         .filter(left_out)

@@ -27,6 +27,7 @@ import polars as pl
 
 from analyzer.rules.debts import async_tools
 from analyzer.rules.order import times_of
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -52,7 +53,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .select(
             "call",
             keyword=pl.lit("waited"),
-            message=pl.format(
+            message=sentence(
                 "The call {} of {} waited {} seconds for its result.",
                 "call_id",
                 pl.col("name").fill_null("a tool"),

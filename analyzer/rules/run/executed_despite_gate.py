@@ -19,6 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.hits import hits, place
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -68,4 +69,4 @@ def _why() -> pl.Expr:
     """The first reason of the gate, in brackets."""
     first = pl.col("failures").list.first()
     path, reason = first.struct.field("path"), first.struct.field("reason")
-    return pl.format(" ({}: {})", path.fill_null(""), reason.fill_null("no reason"))
+    return sentence(" ({}: {})", path.fill_null(""), reason.fill_null("no reason"))

@@ -27,6 +27,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.failures import decided, failure_words
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -59,7 +60,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "call",
             severity=pl.when(unknown).then(pl.lit("warning")),
             confidence=pl.when(unknown).then(pl.lit("hint")).when(likely).then(pl.lit("likely")),
-            message=pl.format(
+            message=sentence(
                 "{} ran although its arguments fail the schema in force: {}.",
                 pl.col("name").fill_null("A tool"),
                 pl.col("words").fill_null("see the failures"),

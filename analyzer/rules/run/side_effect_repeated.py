@@ -46,6 +46,7 @@ import polars as pl
 
 from analyzer.rules.canonical import canonical
 from analyzer.rules.hits import hits, place
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 _T = TypeVar("_T")
@@ -102,8 +103,8 @@ def _broken(trace: Trace) -> pl.LazyFrame:
     return pl.concat(
         [
             errors.select("session", "seq", why=pl.lit("an error")),
-            turns.select("session", "seq", why=pl.format("a {} turn", "status")),
-            trace.summaries.lazy().select("session", "seq", why=pl.format("a {}", pl.col("what").fill_null("cut"))),
+            turns.select("session", "seq", why=sentence("a {} turn", "status")),
+            trace.summaries.lazy().select("session", "seq", why=sentence("a {}", pl.col("what").fill_null("cut"))),
         ]
     ).filter(pl.col("session").is_not_null(), pl.col("seq").is_not_null())
 

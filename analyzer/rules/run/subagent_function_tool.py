@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -41,7 +42,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .select(
             "call",
             keyword=pl.lit("subagent"),
-            message=pl.format(
+            message=sentence(
                 "The subagent {} called {}, a function of the application; subagents have no function tools.",
                 "subagent",
                 pl.col("name").fill_null("a function"),

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
@@ -44,7 +45,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .select(
             "call",
             keyword=pl.lit("policy"),
-            message=pl.format("{} writes, and it ran while approvals were set to never.", "name"),
+            message=sentence("{} writes, and it ran while approvals were set to never.", "name"),
             hint=pl.lit("Ask for approval of the tools that write, at least of those that cannot be undone."),
         )
     )
