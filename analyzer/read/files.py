@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
 import shutil
 import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, Protocol
 
 from analyzer.errors import InputError
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -98,11 +93,11 @@ class Stream:
             raise InputError(f"cannot read: {error.strerror or error}", file=source.path) from error
         magic = self._file.read(4)
         self._file.seek(0)
-        self._inner: IO[bytes] | io.RawIOBase = self._file
+        self._inner: IO[bytes] | _Members = self._file
         if magic.startswith(_GZIP):
-            self._inner = _gunzip(self._file)
+            self._inner = _Members(self._file, _gzip_member, 1 << 16)
         elif magic == _ZSTD:
-            self._inner = _Zstd(self._file)
+            self._inner = _Members(self._file, _zstd_frame, 1 << 11)
         self._head = b""
 
     def peek(self, size: int) -> bytes:
@@ -124,25 +119,15 @@ class Stream:
     def _pull(self, size: int) -> bytes:
         try:
             return self._inner.read(size) or b""
-        except EOFError:
-            self.problem = "the compressed stream is cut"
-        except (OSError, zlib.error, ValueError) as error:
-            self.problem = f"the compressed stream is broken: {error}"
+        except OSError as error:
+            self.problem = f"the stream is broken: {error}"
         return b""
 
     def close(self) -> None:
         """Close the file; `problem` is final after it."""
-        if isinstance(self._inner, _Zstd) and self._inner.cut and self.problem is None:
+        if isinstance(self._inner, _Members) and self._inner.cut and self.problem is None:
             self.problem = "the compressed stream is cut"
         self._file.close()
-
-
-def _gunzip(file: IO[bytes]) -> IO[bytes]:
-    try:
-        from isal import igzip  # noqa: PLC0415 - 0.3 of the parse instead of 0.8, where there is a wheel
-    except ImportError:
-        return gzip.GzipFile(fileobj=file)
-    return igzip.IGzipFile(fileobj=file)
 
 
 def _spool() -> IO[bytes]:
@@ -157,52 +142,72 @@ def _spool() -> IO[bytes]:
     return spool
 
 
-class _Zstd(io.RawIOBase):
-    """All frames of a zstd file, one after the other; `cut` is true where the last frame has no end.
+class _Member(Protocol):
+    """One gzip member or zstd frame on its way; both libraries have these names."""
 
-    `stream_reader` ends silently inside a cut frame, so the frames are fed by hand, in pieces small enough that a bomb
-    makes at most some 64 MB of each.
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _gzip_member() -> _Member:
+    try:
+        from isal import isal_zlib as zlib_  # 0.3 of the parse instead of 0.8, where there is a wheel
+    except ImportError:
+        zlib_ = zlib
+    return zlib_.decompressobj(31)
+
+
+def _zstd_frame() -> _Member:
+    import zstandard
+
+    return zstandard.ZstdDecompressor().decompressobj()
+
+
+class _Members:
+    """All members of a gzip file or frames of a zstd file, one after the other.
+
+    `cut` is true where the last one has no end. They are fed by hand: the libraries' readers end silently inside a cut
+    frame, or lose what they had of it. The pieces are so small that a bomb makes at most some 64 MB of each.
     """
 
-    _PIECE = 2048
-
-    def __init__(self, file: IO[bytes]) -> None:
-        import zstandard  # noqa: PLC0415 - only where a file needs it
-
-        self._new = zstandard.ZstdDecompressor().decompressobj
-        self._error = zstandard.ZstdError
+    def __init__(self, file: IO[bytes], make: Callable[[], _Member], piece: int) -> None:
         self._file = file
-        self._object = self._new()
-        self._ready = b""
+        self._make = make
+        self._piece = piece
+        self._member = make()
+        self._ready: list[bytes] = []
+        self._size = 0
         self._rest = b""
         self.cut = False
 
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        while size < 0 or len(self._ready) < size:
-            piece = self._rest or self._file.read(self._PIECE)
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; raises OSError where the stream is broken, after what came before it was given."""
+        while self._size < size:
+            piece = self._rest or self._file.read(self._piece)
             self._rest = b""
             if not piece:
                 break
             try:
-                self._ready += self._object.decompress(piece)
-            except self._error as error:
+                more = self._member.decompress(piece)
+            except Exception as error:  # each library has its own
+                if self._size:
+                    self._rest = piece
+                    self._member = self._make()
+                    break
                 raise OSError(str(error)) from error
-            self.cut = not self._object.eof
-            if self._object.eof:
-                self._rest = self._object.unused_data
-                self._object = self._new()
-        size = len(self._ready) if size < 0 else size
-        out, self._ready = self._ready[:size], self._ready[size:]
-        return out
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view: ReadableBuffer = memoryview(buffer)
-        piece = self.read(len(memoryview(view)))
-        memoryview(buffer)[: len(piece)] = piece
-        return len(piece)
+            self._ready.append(more)
+            self._size += len(more)
+            self.cut = not self._member.eof
+            if self._member.eof:
+                self._rest = self._member.unused_data.lstrip(b"\0")  # some writers pad
+                self._member = self._make()
+        whole = b"".join(self._ready)
+        self._ready = [whole[size:]] if len(whole) > size else []
+        self._size = max(0, len(whole) - size)
+        return whole[:size]
 
 
 class Evidence:

@@ -78,26 +78,34 @@ def closed(raw: bytes) -> bytes:
     return raw[:end] + closers
 
 
-def _clean(value: Any, pointer: str, faults: list[Fault]) -> Any:
-    # json.loads has already refused what is nested past the recursion limit.
-    if isinstance(value, str):
-        if _SURROGATE.search(value):
-            faults.append(Fault("lone_surrogate", pointer, "a lone surrogate, which is no character"))
-            return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", value)
-        return value
-    if isinstance(value, float) and not math.isfinite(value):
-        faults.append(Fault("number_inexact", pointer, "a number that is not finite"))
-        return None
-    if isinstance(value, list):
-        return [_clean(inner, f"{pointer}/{index}", faults) for index, inner in enumerate(value)]
-    if isinstance(value, dict):
-        return {
-            _clean(name, pointer, faults): _clean(
-                inner, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", faults
+def _clean(root: Any, pointer: str, faults: list[Fault]) -> Any:
+    """The value without what is no Unicode and no number; by hand, because it may nest as deep as the parser goes."""
+    holder = [root]
+    stack: list[tuple[Any, Any, str]] = [(holder, 0, pointer)]
+    while stack:
+        parent, key, place = stack.pop()
+        value = parent[key]
+        if isinstance(value, str):
+            parent[key] = _clean_text(value, place, faults)
+        elif isinstance(value, float) and not math.isfinite(value):
+            faults.append(Fault("number_inexact", place, "a number that is not finite"))
+            parent[key] = None
+        elif isinstance(value, list):
+            stack.extend((value, index, f"{place}/{index}") for index in reversed(range(len(value))))
+        elif isinstance(value, dict):
+            named = {_clean_text(name, place, faults): inner for name, inner in value.items()}
+            parent[key] = named
+            stack.extend(
+                (named, name, f"{place}/{name.replace('~', '~0').replace('/', '~1')}") for name in reversed(named)
             )
-            for name, inner in value.items()
-        }
-    return value
+    return holder[0]
+
+
+def _clean_text(text: str, pointer: str, faults: list[Fault]) -> str:
+    if not _SURROGATE.search(text):
+        return text
+    faults.append(Fault("lone_surrogate", pointer, "a lone surrogate, which is no character"))
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def typed(decode: Callable[[bytes], T], value: Any) -> tuple[T, list[Fault]] | None:
