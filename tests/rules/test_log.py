@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.auditing import audit
+from analyzer import audit
 from tests.rules.story import story_log
 from tests.rules.told import found
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from analyzer import audit
 from analyzer.rules.catalogue import RULES, Rule
 from analyzer.trace import Settings
 from tests.rules.story import Story, tell
@@ -30,10 +30,6 @@ def block(rule: Rule, name: str) -> list[str]:
 
 def slugs_found(story: Story, folder: Path, *select: str) -> set[str]:
     """What an audit of the story finds."""
-    if find_spec("analyzer.auditing") is None:
-        pytest.skip("there is no audit yet")
-    from analyzer.auditing import audit
-
     log = folder / "story.ndjson"
     log.write_bytes(story.log)
     contracts = folder / "contracts.json"

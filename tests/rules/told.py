@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from analyzer.auditing import audit
+from analyzer import audit
 from analyzer.trace import Settings
 from tests.rules.story import tell
 
