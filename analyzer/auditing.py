@@ -24,6 +24,7 @@ from analyzer.findings.repairs import with_repairs
 from analyzer.read import ADAPTERS, read
 from analyzer.read.files import Evidence, Source, find
 from analyzer.read.recording import Recording
+from analyzer.replay.final import FinalSchema, final_answers, final_verdicts, load_final_schema
 from analyzer.replay.fold import fold_calls, fold_results
 from analyzer.replay.force import in_force
 from analyzer.replay.pair import pair
@@ -129,7 +130,7 @@ def audit(
     Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for options
     that make no sense.
     """
-    del final_schema, jobs
+    del jobs
     settings = settings or Settings()
     if input_format is not None and input_format not in {adapter.name for adapter in ADAPTERS}:
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
@@ -139,6 +140,7 @@ def audit(
         sources, input_format=input_format, recording=Recording(at_least=partitions), progress=report
     )
     given = load_contracts([Path(path) for path in contracts])
+    final = None if final_schema is None else load_final_schema(final_schema)
     problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
     rules = chosen(select, ignore)
     evidence = Evidence(sources)
@@ -154,6 +156,7 @@ def audit(
             rules=[rule for rule in rules if rule.scope != "fleet"],
             fetch=evidence.fetch,
             session=session,
+            final=final,
             keep_frames=keep_frames,
         )
         parts.append(part)
@@ -206,6 +209,7 @@ def audit_partition(
     rules: Sequence[Rule],
     fetch: Fetch,
     session: str | None = None,
+    final: FinalSchema | None = None,
     keep_frames: bool = True,
 ) -> tuple[Frames, list[tuple[str, str]]]:
     """Audit the recorded frames of whole sessions: concluded frames and `found` (FINDINGS with `first_event`) come back.
@@ -213,7 +217,7 @@ def audit_partition(
     Pure: the same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
     `keep_frames` says so. `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats.
     """
-    trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session)
+    trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final)
     hits, crashes = run(rules, trace)
     found = assemble(with_repairs(settle(hits), trace), trace)
     kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
@@ -238,6 +242,7 @@ def conclude(
     settings: Settings,
     fetch: Fetch,
     session: str | None = None,
+    final: FinalSchema | None = None,
 ) -> Trace:
     """The trace of one partition: everything up to the rules."""
     if session is not None:
@@ -263,6 +268,11 @@ def conclude(
         calls, results, in_force(calls, offers, "arguments"), in_force(calls, offers, "output"), files, offers,
         placed["faults"], store,
     )
+    if final is not None:
+        answers = final_answers(placed["messages"], turns, sessions).collect()
+        judged, failed, contract = final_verdicts(answers, final, store, since=verdicts.height)
+        verdicts, violations = pl.concat([verdicts, judged]), pl.concat([violations, failed])
+        files = pl.concat([files, contract])
     advertised = set(offers["schema_id"].drop_nulls())
     schemas, facts = store.frames(advertised | set(files["schema_id"]), advertised=advertised)
     return Trace(

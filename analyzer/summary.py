@@ -23,6 +23,7 @@ NEEDS: dict[str, tuple[str, str]] = {
     "CALL007": ("posts", "no posted results are recorded"),
     "CALL008": ("posts", "no posted results are recorded"),
     "CALL013": ("debts", "the log has no lists of required actions"),
+    "FINAL001": ("final schema", "no schema of the final answer is given; --final-schema supplies it"),
     "OUT004": ("output schemas", "no output schema is recorded or given; --contracts supplies them"),
     "OUT005": ("output schemas", "no output schema is recorded or given; --contracts supplies them"),
     "RUN001": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
@@ -83,8 +84,14 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     yield "unjudged/event stream", "unknown_type", unknown
     finals = trace.messages.filter((pl.col("role") == "assistant") & (pl.col("phase").fill_null("final_answer") == "final_answer"))
     finals = finals.unique(["session", "item_id"], keep="first", maintain_order=True)
-    yield "seen", "final object", finals.height
-    yield "unjudged/final object", "no_final_schema", finals.height
+    answers = advertised.filter(pl.col("role") == "final")
+    if answers.is_empty():
+        yield "seen", "final object", finals.height
+        yield "unjudged/final object", "no_final_schema", finals.height
+    else:
+        yield "seen", "final object", answers.height
+        yield from _hop(answers, "final object")
+    yield "has", "final schema", int((trace.contracts["role"] == "final").sum())
 
 
 def _verdicts(verdicts: pl.DataFrame, what: str) -> Iterator[tuple[str, str, int]]:

@@ -4,34 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.replay import final as replay
 from analyzer.trace import Trace
 
 
 def final_answers(trace: Trace) -> pl.LazyFrame:
-    """One row per final answer: `session, turn, event, pointer, seq, text, number` (from 0 within the session, by seq).
-
-    A turn without a recorded end counts as completed where its session holds no turn states at all.
-    """
-    turns = trace.turns.lazy().filter(pl.col("status") == "completed", pl.col("subagent").is_null())
-    stateless = (
-        trace.sessions.lazy().join(trace.turns.lazy().select("session"), on="session", how="anti").select("session")
-    )
-    said = trace.messages.lazy().filter(pl.col("role") == "assistant", pl.col("text").is_not_null())
-    known = pl.concat(
-        [
-            said.join(turns.select("session", "turn"), on=["session", "turn"], how="semi"),
-            said.join(stateless, on="session", how="semi"),
-        ]
-    )
-    phased = (pl.col("phase") == "final_answer").fill_null(value=False)
-    return (
-        known.with_columns(named=phased, any=phased.any().over("session", "turn"))
-        .filter(pl.col("named") | ~pl.col("any"))
-        .sort("session", "seq", "event", "pointer")
-        .unique(["session", "turn"], keep="last", maintain_order=True)
-        .with_columns(number=pl.int_range(pl.len()).over("session"))
-        .select("session", "turn", "event", "pointer", "seq", "text", "number")
-    )
+    """One row per final answer: `session, turn, event, pointer, seq, text, number` (from 0 in its session, by seq)."""
+    return replay.final_answers(trace.messages, trace.turns, trace.sessions)
 
 
 def judged_answers(trace: Trace) -> pl.LazyFrame:
