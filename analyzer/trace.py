@@ -10,8 +10,13 @@ import polars as pl
 from analyzer import frames
 
 
-def _empty(schema: pl.Schema) -> Any:
-    return field(default_factory=schema.to_frame)
+def _empty(schema: pl.Schema, **more: Any) -> Any:
+    return field(default_factory=pl.Schema({**schema, **more}).to_frame)
+
+
+def _placed(schema: pl.Schema, **more: Any) -> Any:
+    """A recorded frame as the replay stage leaves it."""
+    return _empty(schema, seq=pl.Int64(), **more)
 
 
 @dataclass(frozen=True)
@@ -48,18 +53,18 @@ class Trace:
 
     settings: Settings = Settings()
     sources: pl.DataFrame = _empty(frames.SOURCES)
-    events: pl.DataFrame = _empty(frames.EVENTS)
-    faults: pl.DataFrame = _empty(frames.FAULTS)
-    session_states: pl.DataFrame = _empty(frames.SESSION_STATES)
-    turn_states: pl.DataFrame = _empty(frames.TURN_STATES)
+    events: pl.DataFrame = _placed(frames.EVENTS, order=pl.String(), copy=pl.String())
+    faults: pl.DataFrame = _placed(frames.FAULTS)
+    session_states: pl.DataFrame = _placed(frames.SESSION_STATES)
+    turn_states: pl.DataFrame = _placed(frames.TURN_STATES)
     tables: pl.DataFrame = _empty(frames.TABLES)
-    showings: pl.DataFrame = _empty(frames.SHOWINGS)
-    call_sightings: pl.DataFrame = _empty(frames.CALL_SIGHTINGS)
-    result_sightings: pl.DataFrame = _empty(frames.RESULT_SIGHTINGS)
-    approvals: pl.DataFrame = _empty(frames.APPROVALS)
-    gates: pl.DataFrame = _empty(frames.GATES)
-    messages: pl.DataFrame = _empty(frames.MESSAGES)
-    summaries: pl.DataFrame = _empty(frames.SUMMARIES)
+    showings: pl.DataFrame = _placed(frames.SHOWINGS)
+    call_sightings: pl.DataFrame = _placed(frames.CALL_SIGHTINGS, call=pl.Int64())
+    result_sightings: pl.DataFrame = _placed(frames.RESULT_SIGHTINGS, result=pl.Int64())
+    approvals: pl.DataFrame = _placed(frames.APPROVALS)
+    gates: pl.DataFrame = _placed(frames.GATES)
+    messages: pl.DataFrame = _placed(frames.MESSAGES)
+    summaries: pl.DataFrame = _placed(frames.SUMMARIES)
     sessions: pl.DataFrame = _empty(frames.SESSIONS)
     turns: pl.DataFrame = _empty(frames.TURNS)
     tools: pl.DataFrame = _empty(frames.TOOLS)

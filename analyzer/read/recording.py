@@ -86,7 +86,16 @@ class Recording:
         self._part += 1
 
     def partitions(self) -> Iterator[Frames]:
-        """The recorded frames of whole sessions, every session in one partition; may be gone through once."""
+        """The recorded frames of whole sessions, every session in one partition; may be gone through once.
+
+        Sources of which no adapter knew a record are left out: they are named as not recognised, and their lines are no
+        faults of a log.
+        """
+        strange = [row["source"] for row in self.sources if not row["format"]]
+        for frames in self._partitions():
+            yield _without(frames, strange) if strange else frames
+
+    def _partitions(self) -> Iterator[Frames]:
         if self._folder is None:
             placed, homeless = _apart(_concat(self._held))
             self._held = []
@@ -117,6 +126,13 @@ class Recording:
         yield RECORDED[name].to_frame()
         for number in range(self.spill):
             yield from self._of(number, name)
+
+
+def _without(frames: Frames, sources: list[int]) -> Frames:
+    source = pl.col("event") // (1 << RECORD_BITS + PART_BITS)
+    return {
+        name: frame if name == "tables" else frame.filter(~source.is_in(sources)) for name, frame in frames.items()
+    }
 
 
 def _parts(folder: Path, name: str) -> list[Path]:

@@ -43,5 +43,7 @@ def in_order(trace: Trace, column: str) -> pl.DataFrame:
 
 def times_of(trace: Trace, events: pl.Series) -> pl.Series:
     """The time of each of these events, null where none is recorded."""
+    if trace.events.is_empty():
+        return pl.Series("time", [None] * events.len(), dtype=trace.events.schema["time"])
     places = trace.events["event"].search_sorted(events.fill_null(-1))
     return trace.events["time"].gather(places.clip(0, trace.events.height - 1))

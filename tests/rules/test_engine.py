@@ -1,0 +1,40 @@
+"""The engine of the rules: what a crash does, and that no rule needs anything to be there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from analyzer.frames import HITS
+from analyzer.rules import engine
+from analyzer.rules.catalogue import RULES, Rule
+from analyzer.trace import Trace
+
+
+def test_no_rule_crashes_on_a_trace_of_nothing() -> None:
+    hits, crashes = engine.run(RULES, Trace())
+    assert crashes == []
+    assert hits.is_empty()
+
+
+@pytest.mark.parametrize("broken", ["at once", "when collected"])
+def test_a_rule_that_crashes_is_named_and_the_others_report(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    class Broken(Rule):
+        @property
+        def check(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+            if broken == "at once":
+                raise ValueError("no such thing")
+            return lambda _: HITS.to_frame().lazy().with_columns(message=pl.lit("x").str.to_integer(strict=True))
+
+    class Sound(Rule):
+        @property
+        def check(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+            return lambda _: pl.LazyFrame({"session": ["s"], "message": ["seen"]})
+
+    hits, crashes = engine.run([Broken("XXX001", "broken", "error"), Sound("XXX002", "sound", "info")], Trace())
+    assert hits["rule"].to_list() == ["XXX002"]
+    if broken == "at once":
+        assert [crash.rule.code for crash in crashes] == ["XXX001"]
+    assert replace(RULES[0]).code == RULES[0].code
