@@ -1,0 +1,70 @@
+"""`analyzer query`: JSONPath or JMESPath over events, calls, results or findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from analyzer.cli import console, exits, logs
+from analyzer.cli.contracts import shared
+from analyzer.cli.logs import Given
+
+if TYPE_CHECKING:
+    from analyzer.report.queries import Match
+
+_WIDEST = 500
+
+
+@click.command(
+    "query",
+    epilog=console.examples(
+        "analyzer query '$[?@.verdict==\"invalid\"].arguments' sample_traces",
+        "analyzer query \"[?tool=='function::refund_order'].arguments.amount_cents\" sample_traces",
+        "analyzer query --over findings '[].[rule, call_id]' sample_traces",
+        "analyzer query --over events '$[?@.event.session.status==\"idle\"].line' sample_traces",
+    ),
+)
+@click.argument("expression", metavar="EXPRESSION")
+@logs.reading
+@click.option(
+    "--over",
+    type=click.Choice(("events", "calls", "results", "findings")),
+    default="calls",
+    show_default=True,
+    help="What the expression runs on: the list of all of these.",
+)
+@click.option(
+    "--output-format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="Text with the path of each match, or JSON Lines of the values alone.",
+)
+@logs.output
+def command(*, expression: str, over: str, output_format: str, output: str | None, **given: Unpack[Given]) -> int:
+    """Ask the log with JSONPath (it starts with $) or JMESPath, one match a line.
+
+    The expression runs on one list: of the events as recorded (in `event`, beside file, line and session), of the calls
+    with decoded `arguments`, `verdict` and `output`, of the results with decoded `output`, or of the findings of the
+    JSON report.
+
+    Exit status: 0; 2 where the expression cannot be read or run; 3 where a log could not be
+    read or recognised.
+    """
+    from analyzer.report.queries import Expression, document, line
+
+    query = Expression(expression)
+    done = logs.audited(given) if over == "findings" else shared.replayed(given)
+    found = query.find(document(done, over))
+    console.deliver((line(each) + b"\n" for each in found) if output_format == "json" else _lines(found), output)
+    return exits.decide(done, fail_on="never")
+
+
+def _lines(found: list[Match]) -> Iterator[bytes]:
+    from analyzer.visible import visible, visible_value
+
+    for each in found:
+        path = f"{visible(each.path, limit=_WIDEST)}  " if each.path is not None else ""
+        yield f"{path}{visible_value(each.value, limit=_WIDEST)}\n".encode()
