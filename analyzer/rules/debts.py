@@ -48,15 +48,19 @@ def went_on(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
     by_model = signs.filter(pl.col("role") != "user")
     in_turn = by_model.group_by("session", "turn").agg(last_in_turn=pl.max("seq"))
     in_session = signs.group_by("session").agg(last_in_session=pl.max("seq"))
+    # Where the order of several files is a guess, nothing is known to have come later.
+    order = trace.sessions.lazy().select("session", "order")
+    proved = (pl.col("order") != "files").fill_null(value=True)
     return (
-        calls.join(turns, on=["session", "turn"], how="left", maintain_order="left")
+        calls.join(order, on="session", how="left", maintain_order="left")
+        .join(turns, on=["session", "turn"], how="left", maintain_order="left")
         .join(gone, on="call", how="left", maintain_order="left")
         .join(in_turn, on=["session", "turn"], how="left", maintain_order="left", nulls_equal=True)
         .join(in_session, on="session", how="left", maintain_order="left")
         .with_columns(
-            gone=pl.col("gone").fill_null(value=False),
-            later=(pl.col("last_in_turn") > pl.col("last_seq")).fill_null(value=False),
-            after=(pl.col("last_in_session") > pl.col("last_seq")).fill_null(value=False),
+            gone=proved & pl.col("gone").fill_null(value=False),
+            later=proved & (pl.col("last_in_turn") > pl.col("last_seq")).fill_null(value=False),
+            after=proved & (pl.col("last_in_session") > pl.col("last_seq")).fill_null(value=False),
         )
-        .drop("last_in_turn", "last_in_session")
+        .drop("last_in_turn", "last_in_session", "order")
     )

@@ -46,6 +46,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         trace.calls.lazy()
         .filter(pl.col("result").is_null(), pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
         .join(async_tools(trace), on=["session", "tool"], how="anti")
+        .join(_awaiting_approval(trace), left_on=["session", "call_id"], right_on=["session", "request_id"], how="anti")
         .sort("call")
         .collect()
         .lazy()
@@ -67,6 +68,13 @@ def check(trace: Trace) -> pl.LazyFrame:
         .collect()
     )
     return hits(_hit(row) for row in found.iter_rows(named=True))
+
+
+def _awaiting_approval(trace: Trace) -> pl.LazyFrame:
+    """The requests for approval that nobody has decided: until then their calls, which they name, owe nothing."""
+    decided = trace.approvals.lazy().filter(pl.col("stage") == "decision").select("session", "request_id")
+    asked = trace.approvals.lazy().filter(pl.col("stage") == "request", pl.col("decision").is_null())
+    return asked.select("session", "request_id").join(decided, on=["session", "request_id"], how="anti")
 
 
 def _hit(row: dict[str, Any]) -> dict[str, Any]:

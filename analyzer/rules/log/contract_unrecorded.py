@@ -29,23 +29,28 @@ def check(trace: Trace) -> pl.LazyFrame:
     """One hit for each session and tool."""
     verdicts = trace.verdicts.lazy().filter(pl.col("role") == "arguments")
     known = verdicts.filter(pl.col("schema_id").is_not_null()).select("call").unique()
-    # A function that is missing from a table that was recorded is another fault: it was not advertised.
-    listed = (
-        trace.showings.lazy().filter(pl.col("scope") == "all").select("session", listed=pl.lit(value=True)).unique()
-    )
-    offered = trace.offers.lazy().select("session", "tool", offered=pl.lit(value=True)).unique()
+    # A tool that is missing from a table or a server's listing is another fault: it was not advertised.
+    tables = trace.showings.lazy().filter(pl.col("scope") == "all").select("session", server=pl.lit(""))
+    parts = pl.col("tool").str.splitn(":", 3).struct
+    offered = trace.offers.lazy().select("session", "tool", kind=parts.field("field_0"), server=parts.field("field_1"))
+    # `mcp:SERVER:*` stands for a server whose tools nobody listed.
+    servers = offered.filter(pl.col("kind") == "mcp", ~pl.col("tool").str.ends_with(":*")).select("session", "server")
+    listed = pl.concat([tables, servers]).unique().with_columns(listed=pl.lit(value=True))
     unjudged = (
         verdicts.filter(pl.col("reason") == "schema_unavailable")
         .select("call")
         .unique()
         .join(known, on="call", how="anti")
-        .join(trace.calls.lazy().select("session", "call", "tool", "kind", "name"), on="call")
-        .join(listed, on="session", how="left")
-        .join(offered, on=["session", "tool"], how="left")
+        .join(trace.calls.lazy().select("session", "call", "tool", "kind", "server", "name"), on="call")
+        .with_columns(server=pl.when(pl.col("kind") == "mcp").then("server").otherwise(pl.lit("")))
+        .join(listed, on=["session", "server"], how="left")
+        .join(
+            offered.select("session", "tool", offered=pl.lit(value=True)).unique(), on=["session", "tool"], how="left"
+        )
         .filter(
-            ~(pl.col("kind").is_in(["function", "custom"]) & pl.col("listed") & pl.col("offered").is_null()).fill_null(
-                value=False
-            )
+            pl.col("listed").is_null()
+            | pl.col("offered").is_not_null()
+            | ~pl.col("kind").is_in(["function", "custom", "mcp"])
         )
     )
     hosted = pl.col("kind").is_in(["hosted", "program", "search"])

@@ -21,6 +21,7 @@ from analyzer.rules.call import (
     rpc_envelope,
     server_tool_unanswered,
 )
+from analyzer.rules.log import contract_unrecorded
 from tests.rules.frames.build import Row, hits, trace
 
 CHAT, ANTHROPIC, RESPONSES = "openai-chat", "anthropic-messages", "openai-responses"
@@ -251,3 +252,33 @@ def test_rpc_envelope_wants_one_of_result_and_error_and_the_right_version() -> N
     assert hits(rpc_envelope.check, trace(results=[answer(0, None, MCP, error="no")])) == []
     faults = [{"event": at(1), "fault": "member_type", "pointer": "/jsonrpc", "detail": "1.0"}]
     assert [hit["keyword"] for hit in hits(rpc_envelope.check, trace(faults=faults))] == ["version"]
+
+
+def test_a_call_whose_approval_is_open_owes_nothing_yet() -> None:
+    asked = {"event": at(2), "seq": 2, "stage": "request", "request_id": "c1"}
+    made = {"calls": [call(1, "agents-sdk"), call(9, "agents-sdk")], "approvals": [asked]}
+    assert [hit["call"] for hit in hits(call_unanswered.check, trace(**made))] == [9]
+    made["approvals"] = [asked, {**asked, "stage": "decision", "decision": "approve"}]
+    assert [hit["call"] for hit in hits(call_unanswered.check, trace(**made))] == [1, 9]
+
+
+def test_across_files_in_a_guessed_order_nothing_came_later() -> None:
+    calls, sessions = [call(1, CHAT)], [{"order": "files"}]
+    [hit] = hits(call_unanswered.check, trace(calls=calls, sessions=sessions, messages=[said(5, "user")]))
+    assert hit["severity"] == "info"
+
+
+def test_contract_unrecorded_leaves_unlisted_tools_of_listed_servers_to_another_rule() -> None:
+    def told(*offers: str) -> int:
+        row = {"call": 0, "role": "arguments", "verdict_is": "unverifiable", "reason": "schema_unavailable"}
+        made = trace(
+            calls=[call(0, MCP, kind="mcp", server="s", name="g", tool="mcp:s:g")],
+            verdicts=[row],
+            offers=[{"tool": tool, "role": "arguments", "since": 0, "state": "offered"} for tool in offers],
+        )
+        return len(hits(contract_unrecorded.check, made))
+
+    assert told() == 1
+    assert told("mcp:t:f") == 1
+    assert told("mcp:s:f") == 0
+    assert told("mcp:s:f", "mcp:s:g") == 1
