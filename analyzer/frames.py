@@ -138,7 +138,7 @@ SHOWINGS = pl.Schema(
         "channel": pl.String,  # session, update, create, request, search, listing, registry
         "scope": pl.String,  # what it replaces: "all", "add" (nothing) or "server:LABEL"
         "table": pl.String,  # null: all tools withdrawn
-        "pointer": pl.String,  # to the list of tools
+        "pointer": pl.String,  # to the list of tools; null: it stands inside a text
     }
 )
 

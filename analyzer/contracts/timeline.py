@@ -129,7 +129,9 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
         .select("session", "scope", "table", "channel", "event", "after", since="seq", at="pointer")
     )
     listed = runs.join(tools, on="table", how="inner", maintain_order="left").with_columns(
-        state=pl.lit("offered"), pointer=pl.col("at") + pl.col("pointer")
+        state=pl.lit("offered"),
+        # A table inside a text can be pointed at no closer than that.
+        pointer=(pl.col("at") + pl.col("pointer")).fill_null(""),
     )
     # A table withdraws what tables of its scope have shown: what a search or a server's listing added stays.
     names = listed.select("session", "scope", "tool", "role").unique()
@@ -137,7 +139,7 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
         runs.filter(pl.col("scope") != "add")
         .join(names, on=["session", "scope"])
         .join(listed.select("session", "since", "event", "tool", "role"), on=["session", "since", "event", "tool", "role"], how="anti")
-        .with_columns(state=pl.lit("withdrawn"), pointer="at")
+        .with_columns(state=pl.lit("withdrawn"), pointer=pl.col("at").fill_null(""))
     )
     columns = ("session", "tool", "role", "since", "after", "state", "schema_id", "channel", "strict", "deferred", "async")
     none = {"schema_id": pl.String, "strict": pl.Boolean, "deferred": pl.Boolean, "async": pl.Boolean}

@@ -131,16 +131,30 @@ class AgentsSdk:
             try:
                 taken = self._take(record, raw, place)
             except (msgspec.DecodeError, RecursionError):
-                taken = True
-                event, _ = self._cursor.event(record.object or "record", "notice", None)
-                detail = "something inside has another type than the wire says; it was left out"
-                faults.append(Fault("member_type", "", detail))
+                taken, faults = self._take_again(raw, place)
             if not taken:
                 others.append(index)
                 continue
             for fault in faults:
                 self._rows.faults.append((event, None, *fault))
         return others
+
+    def _take_again(self, raw: bytes | Raw, place: Place) -> tuple[bool, list[Fault]]:
+        """A record in whose depths something cannot be decoded: once more from a clean text, else as an event alone."""
+        self._cursor.move(place)
+        self._cursor.undo()
+        found = _recover(bytes(raw))
+        if found is None:
+            return False, []
+        record, text, faults = found
+        try:
+            return self._take(record, text, place), faults
+        except (msgspec.DecodeError, RecursionError):
+            self._cursor.move(place)
+            self._cursor.undo()
+            self._cursor.event(record.object or record.type or "record", "notice", None)
+            detail = "something inside has another type than the wire says; the record was left out"
+            return True, [*faults, Fault("member_type", "", detail)]
 
     def _take(self, record: Record, raw: bytes | Raw, place: Place) -> bool:
         if record.object == "trace.span":

@@ -100,6 +100,8 @@ _PRINTED = frozenset(
         *("item.started", "item.updated", "item.completed"),
     }
 )
+# Printed arguments are JSON values, and the calls have no ids: another wire to the rules.
+_PRINTED_WIRE = "codex-exec"
 _CALLS = ("function_call", "custom_tool_call", "tool_search_call", "local_shell_call")
 
 
@@ -167,12 +169,32 @@ class Codex:
             pointer = "" if pointers is None else pointers[index]
             place = Place(event, block.offset[index], block.length[index], block.line[index], pointer, line.timestamp)
             self._cursor.move(place)
-            if not self._take(line):
+            try:
+                taken = self._take(line)
+            except (msgspec.DecodeError, RecursionError):
+                taken, faults = self._take_again(raw, place)
+            if not taken:
                 others.append(index)
                 continue
             for fault in faults:
                 self._rows.faults.append((event, self._session, *fault))
         return others
+
+    def _take_again(self, raw: bytes, place: Place) -> tuple[bool, list[Fault]]:
+        """A line in whose depths something cannot be decoded: once more from a clean text, else as an event alone."""
+        self._cursor.undo()
+        found = _recover(raw)
+        if found is None:
+            return False, []
+        line, faults = found
+        try:
+            return self._take(line), faults
+        except (msgspec.DecodeError, RecursionError):
+            self._cursor.undo()
+            self._cursor.move(place)
+            self._cursor.event(line.type or "line", "notice", self._session, turn=self._turn, number=line.ordinal)
+            detail = "something inside has another type than the wire says; the line was left out"
+            return True, [*faults, Fault("member_type", "", detail)]
 
     # --- lines ------------------------------------------------------------------------------------------------------
 
@@ -382,7 +404,7 @@ class Codex:
         if ran is None:
             return
         text, container = (ran.command, "free") if ran.kind == "hosted" else arguments(ran.arguments)
-        shown = (event, self._session, self._turn, self.name, "executor")
+        shown = (event, self._session, self._turn, _PRINTED_WIRE, "executor")
         item_id = ran.call_id
         self._rows.call_sightings.append(
             (

@@ -173,7 +173,7 @@ class Responses:
             try:
                 taken = self._take(record, raw, place)
             except (msgspec.DecodeError, RecursionError):
-                taken = self._take_recovered(raw, place)
+                taken, faults = self._take_again(raw, place)
             if not taken:
                 others.append(index)
                 continue
@@ -181,16 +181,22 @@ class Responses:
                 self._rows.faults.append((event, None, *fault))
         return others
 
-    def _take_recovered(self, raw: bytes | Raw, place: Place) -> bool:
-        """A record in whose depths something has another type than the wire says: an event and a fault, no more."""
-        found = parse(bytes(raw))
-        if isinstance(found, Unreadable) or not _knows(found[0]):
-            return False
-        self._cursor.within(place)
-        event, _ = self._cursor.event("response", "session", None)
-        detail = "something inside has another type than the wire says; it was left out"
-        self._rows.faults.append((event, None, "member_type", "", detail, None))
-        return True
+    def _take_again(self, raw: bytes | Raw, place: Place) -> tuple[bool, list[Fault]]:
+        """A record in whose depths something cannot be decoded: once more from a clean text, else as an event alone."""
+        self._cursor.move(place)
+        self._cursor.undo()
+        found = _recover(bytes(raw))
+        if found is None:
+            return False, []
+        record, text, faults = found
+        try:
+            return self._take(record, text, place), faults
+        except (msgspec.DecodeError, RecursionError):
+            self._cursor.move(place)
+            self._cursor.undo()
+            self._cursor.event("response", "session", None)
+            detail = "something inside has another type than the wire says; the record was left out"
+            return True, [*faults, Fault("member_type", "", detail)]
 
     # --- what a record is -------------------------------------------------------------------------------------------
 
@@ -328,7 +334,7 @@ class Responses:
         event, opaque = self._cursor.event(native, "request", session, when=when)
         self._asked[session] = True
         self._tell(record, event, session, None)
-        self._tools(record.tools, event, session, 0, "" if opaque else "/tools")
+        self._tools(record.tools, event, session, 0, None if opaque else "/tools")
         for fault in pending.faults:
             self._rows.faults.append((event, session, fault.fault, f"/input{fault.pointer}", fault.detail, fault.at))
         whole = text[:1] == b'"'
@@ -406,7 +412,7 @@ class Responses:
         session = self._begin(record)
         event, opaque = self._cursor.event("response", "session", session, when=record.created_at)
         self._tell(record, event, session, text_of(record.status))
-        self._tools(record.tools, event, session, 1, "" if opaque else "/tools")
+        self._tools(record.tools, event, session, 1, None if opaque else "/tools")
         items, faults = items_of(record.output)
         for fault in faults:
             self._rows.faults.append((event, session, fault.fault, f"/output{fault.pointer}", fault.detail, fault.at))
@@ -439,14 +445,14 @@ class Responses:
             )
         )
 
-    def _tools(self, tools: Raw, event: int, session: str | None, side: int, pointer: str) -> None:
+    def _tools(self, tools: Raw, event: int, session: str | None, side: int, pointer: str | None) -> None:
         """Show the table of a request (side 0) or the echo of a response (side 1) where it says something new."""
         text = bytes(tools)
         if not text:
             return
         if text[:1] not in {b"[", b"n"}:
             detail = "tools is neither a list nor null"
-            self._rows.faults.append((event, session, "member_type", pointer, detail, None))
+            self._rows.faults.append((event, session, "member_type", pointer or "", detail, None))
             return
         table = self._items.table(text) if text[:1] == b"[" else None
         shown = self._shown.get(session)
@@ -508,7 +514,7 @@ class Responses:
         if native is not None:
             event, opaque = self._cursor.event(native, "session", session, when=stream.when)
             self._tell(body, event, session, None)
-            self._tools(body.tools, event, session, 1, "" if opaque else "/response/tools")
+            self._tools(body.tools, event, session, 1, None if opaque else "/response/tools")
             self._chains.replied(session, body.id, [])
         return stream
 

@@ -130,4 +130,9 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         ]
     )
     seen = seen.join(owner, on="place", how="left", maintain_order="left").drop("place")
+    if seen.height > owner.height:
+        # What was left out as a copy shows the result that it copies.
+        copied = pl.col("result").drop_nulls().first().over(*_SCOPE, "item_id")
+        copies = pl.col("result").is_null() & pl.col("item_id").is_not_null() & ~refused
+        seen = seen.with_columns(result=pl.when(copies).then(copied).otherwise("result"))
     return results.drop("place", "echo_place"), seen

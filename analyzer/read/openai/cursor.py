@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.frames import PART_LIMIT
+from analyzer.frames import PART_LIMIT, RECORDED
 from analyzer.read.rows import Rows
 from analyzer.read.values import microseconds
 
@@ -39,6 +39,15 @@ class Cursor:
     def within(self, place: Place) -> None:
         """Go to a part of the record that it stands in."""
         self._place = place
+
+    def undo(self) -> None:
+        """Take back the rows of the record it stands in."""
+        since = self._place.event
+        for name in RECORDED:
+            rows = getattr(self._rows, name)
+            while name != "tables" and rows and rows[-1][0] >= since:
+                rows.pop()
+        self._next = since
 
     @property
     def place(self) -> Place:

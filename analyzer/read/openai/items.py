@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from analyzer.read.openai.ledger import Ledger
-from analyzer.read.recover import Fault, typed
+from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, output, text_of, words
 
@@ -263,7 +263,8 @@ class Items:
 
     def _show(self, at: At, channel: str, scope: str, text: bytes, member: str) -> None:
         table = self.table(text)
-        self._rows.showings.append((at.event, at.session, channel, scope, table, at.to(member)))
+        pointer = None if at.opaque else at.member + member
+        self._rows.showings.append((at.event, at.session, channel, scope, table, pointer))
 
     def _additional(self, item: Item, at: At) -> None:
         if at.fresh and first(item.tools) == b"[":
@@ -329,11 +330,11 @@ def _read(raw: Raw) -> tuple[Item, list[Fault]]:
     try:
         return _item(raw), []
     except (msgspec.DecodeError, RecursionError):
-        value = msgspec.json.decode(raw)
-        found = typed(_item, value) if isinstance(value, dict) else None
-        if found is None:
-            return Item(type=""), [Fault("member_type", "", f"{type(value).__name__} where an item should be")]
-        return found
+        parsed = parse(bytes(raw))
+        found = None if isinstance(parsed, Unreadable) else typed(_item, parsed[0])
+        if found is None or isinstance(parsed, Unreadable):
+            return Item(type=""), [Fault("member_type", "", "no item stands where one should")]
+        return found[0], parsed[1] + found[1]
 
 
 _item = msgspec.json.Decoder(Item).decode

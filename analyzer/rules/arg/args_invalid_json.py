@@ -51,6 +51,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             pl.col("kind") != "custom",
             pl.col("text").is_not_null(),
             ~under_way,
+            ~pl.col("status").is_in(["truncated", "redacted"]).fill_null(value=False),
         )
         .join(refused.unique().with_columns(refused=True), on="call", how="left", maintain_order="left")
         .filter(~blank | pl.col("refused").fill_null(value=False))
