@@ -44,7 +44,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         name: pl.col(name).shift(1).over(_KEY)
         for name in ("state", "schema_id", "event", "pointer", "since", "channel")
     }
-    changed = (
+    found = (
         trace.offers.lazy()
         .sort(*_KEY, "since")
         .with_columns(**{f"old_{name}": expression for name, expression in before.items()})
@@ -60,22 +60,25 @@ def check(trace: Trace) -> pl.LazyFrame:
             | (pl.col("event") // 2**43 == pl.col("old_event") // 2**43)
         )
     )
+    changed = found.collect()
+    if changed.is_empty():  # nearly always: then the events need not be searched
+        return hits(())
     announced = (
         trace.events.lazy().filter(pl.col("type").str.contains(_LIST_CHANGED, literal=True)).select("session", at="seq")
     )
     relisted = (
-        changed.join(announced, on="session")
+        changed.lazy()
+        .join(announced, on="session")
         .filter(pl.col("at") > pl.col("old_since"), pl.col("at") < pl.col("since"))
         .select(*_KEY, "since")
     )
     rows = (
-        changed.join(relisted, on=[*_KEY, "since"], how="anti")
+        changed.lazy()
+        .join(relisted, on=[*_KEY, "since"], how="anti")
         .sort("session", "tool", "since", "role")
         .unique(["session", "tool", "since"], keep="first", maintain_order=True)
         .collect()
     )
-    if rows.is_empty():
-        return hits(())
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
     calls = trace.calls.lazy().join(rows.lazy().select("session", "tool").unique(), on=["session", "tool"], how="semi")
     seen: dict[tuple[str, str], list[int]] = {}

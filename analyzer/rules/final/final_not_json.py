@@ -23,13 +23,11 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Final answers that are no JSON, where a schema or a format promises it."""
+    asked = trace.sessions.filter(pl.col("text_format").str.contains(r'"json_(?:schema|object)"'))
+    if asked.is_empty() and "final" not in trace.verdicts["role"]:
+        return hits(())
     unheld = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
-    promised = (
-        trace.sessions.lazy()
-        .filter(pl.col("text_format").str.contains(r'"json_(?:schema|object)"'))
-        .join(unheld, on="session", how="anti", maintain_order="left")
-        .select("session")
-    )
+    promised = asked.lazy().join(unheld, on="session", how="anti", maintain_order="left").select("session")
     columns = ["session", "event", "pointer", "turn", "text"]
     by_schema = judged_answers(trace).filter(pl.col("payload") == "not_json").select(*columns, "verdict")
     by_format = final_answers(trace).join(promised, on="session", how="semi", maintain_order="left").select(columns)

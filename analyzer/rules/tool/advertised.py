@@ -38,12 +38,19 @@ def facts(trace: Trace, *names: str) -> pl.LazyFrame:
     )
 
 
-def at_schema(found: pl.LazyFrame, *, message: pl.Expr, hint: str, **more: pl.Expr) -> pl.LazyFrame:
-    """Hits at a place inside an advertised schema, from rows of `advertised` joined with `facts`."""
+def found(trace: Trace, stated: pl.LazyFrame, *conditions: pl.Expr) -> pl.LazyFrame:
+    """Facts with the first offer of their schema; `conditions` as in `advertised`."""
+    known = stated.collect()  # few: most schemas have nothing to be said of them
+    offers = trace.offers.filter(pl.col("schema_id").is_in(known["schema_id"].unique().implode()))
+    return known.lazy().join(advertised(trace.with_frames(offers=offers), *conditions), on="schema_id")
+
+
+def at_schema(rows: pl.LazyFrame, *, message: pl.Expr, hint: str, **more: pl.Expr) -> pl.LazyFrame:
+    """Hits at a place inside an advertised schema, from rows of `found`."""
     times = (
         pl.when(pl.col("sessions") > 1).then(sentence(" (advertised in {} sessions)", "sessions")).otherwise(pl.lit(""))
     )
-    return found.sort("offer_event", "tool", "schema_pointer", "fact", "value").select(
+    return rows.sort("offer_event", "tool", "schema_pointer", "fact", "value").select(
         "session",
         "tool",
         "schema_id",

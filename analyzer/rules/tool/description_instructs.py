@@ -19,7 +19,7 @@ import polars as pl
 
 from analyzer.rules.safe.orders import gives_orders, order_in
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, listed, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, listed, where
 from analyzer.trace import Trace
 
 # Zero-width and direction marks, tags, variation selectors; the joiner of emoji and the soft hyphen are ordinary.
@@ -32,7 +32,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Texts of schemas and descriptions of tools."""
     text = pl.col("value")
     bad = gives_orders(text) | text.str.contains(_HIDDEN)
-    inside = facts(trace, "text").filter(bad).join(advertised(trace), on="schema_id")
+    inside = found(trace, facts(trace, "text").filter(bad))
     said = (
         pl.when(text.str.contains(_HIDDEN))
         .then(pl.lit("hides characters that nobody can see"))

@@ -19,7 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
@@ -27,7 +27,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Levels of advertised argument schemas that are not closed."""
     how = pl.when(pl.col("value") == "true").then(pl.lit("says so")).otherwise(pl.lit("is not closed"))
     return at_schema(
-        facts(trace, "object_open").join(advertised(trace, pl.col("role") == "arguments"), on="schema_id"),
+        found(trace, facts(trace, "object_open"), pl.col("role") == "arguments"),
         message=sentence("{} of the schema takes members that it does not declare: it {}", where(), how),
         hint="Set additionalProperties to false.",
     )

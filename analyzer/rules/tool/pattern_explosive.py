@@ -17,14 +17,14 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Explosive patterns of advertised schemas."""
     return at_schema(
-        facts(trace, "pattern_explosive").join(advertised(trace), on="schema_id"),
+        found(trace, facts(trace, "pattern_explosive")),
         message=sentence("{} can take exponential time: {}", where(), pl.col("value").str.slice(0, 80)),
         hint="Write the pattern so that no text can be matched in two ways, and bound the length.",
     )

@@ -16,14 +16,14 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.LazyFrame:
     """References out of the document."""
     return at_schema(
-        facts(trace, "ref_remote").join(advertised(trace), on="schema_id"),
+        found(trace, facts(trace, "ref_remote")),
         message=sentence("{} points to {}, which is not in the document", where(), pl.col("value").str.slice(0, 100)),
         hint="Copy the definition into $defs and refer to it there.",
     )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 _SHOWN = 5
@@ -25,12 +25,11 @@ _SHOWN = 5
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Objects with optional properties, all of one object together."""
-    found = (
+    optional = (
         facts(trace, "property_optional")
         .with_columns(schema_pointer=pl.col("schema_pointer").str.replace("/[^/]*$", ""))
         .group_by("schema_id", "fact", "schema_pointer")
         .agg(pl.col("value").sort())
-        .join(advertised(trace, pl.col("role") == "arguments"), on="schema_id")
         .with_columns(
             more=pl.col("value").list.len() > _SHOWN,
             value=pl.col("value").list.head(_SHOWN).list.join(", "),
@@ -38,7 +37,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         )
     )
     return at_schema(
-        found,
+        found(trace, optional, pl.col("role") == "arguments"),
         message=sentence(
             "{} may lack members that may not be null: {}{}",
             where("holder"),

@@ -19,7 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
@@ -31,7 +31,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         "no_type": "names no type, so that its bounds bind only values of one",
     }
     return at_schema(
-        facts(trace, "schema_vacuous").join(advertised(trace), on="schema_id"),
+        found(trace, facts(trace, "schema_vacuous")),
         message=sentence("{} of the schema {}", where(), pl.col("value").replace_strict(what, default="is vacuous")),
         hint="Say which type and which values are meant.",
     )

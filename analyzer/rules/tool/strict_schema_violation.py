@@ -16,7 +16,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts
+from analyzer.rules.tool.advertised import at_schema, facts, found
 from analyzer.trace import Trace
 
 _WORDS = {
@@ -36,7 +36,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     detail = pl.col("value").str.extract("^[^:]*:(.*)$")
     words = reason.replace_strict(_WORDS, default=sentence("a limit is passed: {}", reason), return_dtype=pl.String)
     return at_schema(
-        facts(trace, "strict").join(advertised(trace, pl.col("strict")), on="schema_id"),
+        found(trace, facts(trace, "strict"), pl.col("strict")),
         message=sentence(
             "The tool is strict, and {} at {}",
             words + pl.when(detail.is_null()).then(pl.lit("")).otherwise(sentence(" ({})", detail)),

@@ -19,7 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
@@ -28,7 +28,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     kind = pl.col("value").str.extract("^([^:]*)")
     missing = pl.col("value").str.extract("^[^:]*: (.*)$").fill_null("a bound")
     return at_schema(
-        facts(trace, "string_unbounded").join(advertised(trace, pl.col("role") == "arguments"), on="schema_id"),
+        found(trace, facts(trace, "string_unbounded"), pl.col("role") == "arguments"),
         message=sentence("{} takes any text where its name says {}; missing: {}", where(), kind, missing),
         hint="Give it an enum or a pattern with maxLength; `analyzer contracts tighten` proposes one from the calls.",
     )

@@ -19,7 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.sentence import sentence
-from analyzer.rules.tool.advertised import advertised, at_schema, facts, where
+from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 _FACTS = ("meta_invalid", "pattern_invalid", "ref_unresolved", "root_not_object", "array_without_items")
@@ -28,9 +28,8 @@ _FACTS = ("meta_invalid", "pattern_invalid", "ref_unresolved", "root_not_object"
 def check(trace: Trace) -> pl.LazyFrame:
     """Facts that make a schema unusable on the wire that carried it."""
     fact, value = pl.col("fact"), pl.col("value")
-    found = (
-        facts(trace, *_FACTS)
-        .join(advertised(trace), on="schema_id")
+    rows = (
+        found(trace, facts(trace, *_FACTS))
         .filter((fact != "array_without_items") | (pl.col("shape") == "responses"))
         .filter((fact != "root_not_object") | (pl.col("role") == "arguments"))
     )
@@ -49,7 +48,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .otherwise(sentence("{} of the schema is a list without items, which this wire refuses", where()))
     )
     return at_schema(
-        found,
+        rows,
         message=said,
         hint="Repair the schema: until then no call of this tool can be judged by it.",
         confidence=pl.when(rootless).then(pl.lit("likely")),
