@@ -221,7 +221,7 @@ class AuditApp(App[None]):
     async def settled(self) -> None:
         """Wait until nothing works in the background any more; for tests and scripts."""
         quiet = 0
-        while quiet < 2:
+        while quiet < 2 and self.is_running:
             await asyncio.sleep(0.005)
             quiet = 0 if self.busy else quiet + 1
 

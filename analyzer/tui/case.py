@@ -75,6 +75,7 @@ class Case:
     def findings(self) -> pl.DataFrame:
         """FINDINGS flat, one row per row of `found`, for tables and filters."""
         place, contract = pl.col("location").struct, pl.col("contract").struct
+        base = place.field("pointer").fill_null("")
         failing = pl.col("failures").list.eval(pl.element().struct.field("pointer"))
         return self.found.select(
             pl.int_range(pl.len()).alias("index"),  # the row of `found`
@@ -91,7 +92,9 @@ class Case:
             .list.first()
             .fill_null(place.field("pointer")),
             message="message",
-            pointer=pl.concat_str(place.field("pointer"), failing.list.join(" "), separator=" ", ignore_nulls=True),
+            pointer=pl.when(failing.list.len() > 0)
+            .then(pl.concat_str(base, pl.lit(" "), base, failing.list.join(pl.concat_str(pl.lit(" "), base))))
+            .otherwise(base),
             file=place.field("file"),
             line=place.field("line"),
             offset=place.field("offset"),

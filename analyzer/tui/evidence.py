@@ -53,7 +53,7 @@ def of_finding(case: Case, index: int, glyphs: Glyphs, *, whole: bool = False) -
     finding = case.found.row(index, named=True)
     place = case.place_of_finding(finding)
     base = (finding["location"] or {}).get("pointer") or ""
-    call = _call(case, pl.col("session") == finding["session"], pl.col("call_id") == finding["call_id"], finding["seq"])
+    call = _call(case, finding["session"], finding["call_id"], finding["seq"])
     tool = call["tool"] if call else None
     failures = _with_members(case, finding["failures"] or [], call, finding)
     severity = finding["severity"] or "info"
@@ -79,15 +79,14 @@ def of_finding(case: Case, index: int, glyphs: Glyphs, *, whole: bool = False) -
 def of_event(case: Case, event: int, glyphs: Glyphs, *, focus: str = "", whole: bool = False) -> Shown:
     """The evidence of an event, by its number: with the verdict on the call that it shows first, if it does."""
     place = case.place_of_event(event)
-    calls = case.rows("calls", pl.col("event") == event)
-    call = calls[0] if calls else None
+    call, result = _owner(case, event)
     flags: dict[str, tuple[str, str]] = {}
     pairs: list[tuple[str, str]] = []
-    base = place.pointer if place is not None else ""
+    base = (place.pointer if place is not None else "") + ((result or call or {}).get("pointer") or "")
     judged = None
     if call is not None:
-        base += call["pointer"] or ""
-        verdicts = case.rows("verdicts", pl.col("call") == call["call"], pl.col("role") == "arguments")
+        mine = pl.col("call") == call["call"] if result is None else pl.col("result") == result["result"]
+        verdicts = case.rows("verdicts", mine, pl.col("role") == ("arguments" if result is None else "output"))
         if verdicts and verdicts[0]["schema_id"]:
             verdict = verdicts[0]
             failed = case.rows("violations", pl.col("verdict") == verdict["verdict"])
@@ -96,12 +95,24 @@ def of_event(case: Case, event: int, glyphs: Glyphs, *, focus: str = "", whole: 
                 flags[_guilty(base, f)] = ("error", _wanted(f))
                 pairs.append((_guilty(base, f), f["schema_pointer"] or ""))
             since = _since(case, call["session"], call["tool"], verdict["schema_id"], call["seq"])
-            origin = f"{since} · {visible(verdict['verdict_is'] or '', limit=20)}"
+            origin = " · ".join(word for word in (since, visible(verdict["verdict_is"] or "", limit=20)) if word)
             keywords = {f["schema_pointer"] or "": ("error", _got(f)) for f in failed}
             judged = _judged(case, verdict["schema_id"], origin, keywords)
     focus = focus or next(iter(flags), base)
     found = _shown(case, place, flags, glyphs, judged=judged, call=call, finding=None, focus=focus, whole=whole)
     return replace(found, pairs=tuple(pairs))
+
+
+def _owner(case: Case, event: int) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The call that an event shows, and the result if it shows that."""
+    calls = case.rows("calls", (pl.col("event") == event) | (pl.col("action_event") == event))
+    if calls:
+        return calls[0], None
+    results = case.rows("results", (pl.col("event") == event) | (pl.col("echo_event") == event))
+    if not results:
+        return None, None
+    calls = case.rows("calls", pl.col("call").eq_missing(results[0]["call"]))
+    return (calls[0] if calls else None), results[0]
 
 
 def _shown(
@@ -157,9 +168,10 @@ def _judged(case: Case, schema_id: str, origin: str, flags: dict[str, tuple[str,
     return Judged(schema_id, found[0]["text"].encode("utf-8", "surrogatepass"), origin, flags, focus)
 
 
-def _call(case: Case, *where: Any) -> dict[str, Any] | None:
-    *conditions, seq = where
-    found = case.rows("calls", *conditions)
+def _call(case: Case, session: str | None, call_id: str | None, seq: int | None) -> dict[str, Any] | None:
+    if call_id is None:
+        return None
+    found = case.rows("calls", pl.col("session").eq_missing(session), pl.col("call_id") == call_id)
     if seq is not None:
         found.sort(key=lambda row: abs((row["seq"] or 0) - seq))
     return found[0] if found else None

@@ -41,7 +41,7 @@ PLACES = {
 
 KEYS = (
     Key("back", "escape,q", "back", "one step out (on the first screen: nothing)", "anywhere", "out"),
-    Key("quit", "Q,ctrl+q", "quit", "quit", "anywhere"),
+    Key("quit", "Q,ctrl+q", "app.quit", "quit", "anywhere"),
     Key("help", "question_mark,f1", "help", "the keys of this place", "anywhere", "help"),
     Key("history-back", "left_square_bracket", "travel(-1)", "back to where you were", "anywhere"),
     Key("history-forward", "right_square_bracket", "travel(1)", "forward again", "anywhere"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,13 @@ from tests.tui.hostile import EVERYTHING
 
 
 @pytest.fixture(autouse=True)
-def _same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def _same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("NO_COLOR", "TEXTUAL_THEME", "PAGER", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr(workspace, "_REST", 0.001)  # what people wait for is measured elsewhere
     monkeypatch.setattr(querybar, "_PAUSE", 0.02)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    yield
 
 
 @pytest.fixture(scope="session")

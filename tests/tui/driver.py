@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from analyzer.tui import workspace
@@ -30,9 +31,9 @@ class Driver:
             await self.rest()
 
     async def type(self, text: str) -> None:
-        """Type a text, then wait."""
-        for character in text:
-            await self.pilot.press(_NAMES.get(character, character))
+        """Put a text where the keys go, as a terminal pastes it, then wait."""
+        assert self.app.focused is not None
+        self.app.focused.post_message(Paste(text))
         await self.rest()
 
     async def rest(self) -> None:
@@ -68,9 +69,6 @@ class Driver:
         """The text of the line under the cursor of a pane."""
         pane = self.pane(name)
         return "".join(text for text, _ in pane.model.spans(pane.cursor, 200)) if pane.model.height else ""
-
-
-_NAMES = {" ": "space", "[": "left_square_bracket", "]": "right_square_bracket"}
 
 
 @asynccontextmanager

@@ -116,7 +116,9 @@ def at_work(audit: Path, events: int) -> dict[str, float]:
     terminal.quiet(0.5)
     out["memory"] = terminal.memory()
     terminal.send("Q")
-    out["left_with"] = float(terminal.end() or 0)
+    began = time.monotonic()
+    assert terminal.end() == 0
+    out["leaving"] = (time.monotonic() - began) * 1000
     return out
 
 

@@ -1,8 +1,9 @@
-"""The JSON view: what is written is shown, unfolding is exact, depth and size cost nothing before they are looked at."""
+"""The JSON view: what is written is shown, unfolding is exact, depth and size cost nothing until looked at."""
 
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def test_folding_and_unfolding_never_lose_a_line(value: Any, steps: list[tuple[i
             model.fold(row % model.height)
         depths = [line.depth for line in model.lines]
         assert depths[0] == 0
-        assert all(after <= before + 1 for before, after in zip(depths, depths[1:], strict=False))
+        assert all(after <= before + 1 for before, after in pairwise(depths))
     model.fold(0)
     assert model.height == 1
 
