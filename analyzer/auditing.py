@@ -7,8 +7,12 @@ and puts the answers together. Whatever runs on more than one core or machine ca
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +26,7 @@ from analyzer.findings.assemble import assemble
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import with_repairs
 from analyzer.read import ADAPTERS, read
-from analyzer.read.files import Evidence, Source, find
+from analyzer.read.files import STDIN, Evidence, Source, find
 from analyzer.read.recording import Recording
 from analyzer.replay.final import FinalSchema, final_answers, final_verdicts, load_final_schema
 from analyzer.replay.fold import fold_calls, fold_results
@@ -127,18 +131,19 @@ def audit(
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
 
-    Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for options
+    `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same. Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for options
     that make no sense.
     """
-    del jobs
     settings = settings or Settings()
     if input_format is not None and input_format not in {adapter.name for adapter in ADAPTERS}:
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
     sources, missing = find(paths)
-    recording = read(
-        sources, input_format=input_format, recording=Recording(at_least=partitions), progress=report
-    )
+    if any(source.path == STDIN for source in sources):
+        jobs = 1  # what was piped in cannot be read again by another process
+    if jobs > 1:
+        partitions = max(partitions, jobs * 2)
+    recording = read(sources, input_format=input_format, recording=Recording(at_least=partitions), progress=report)
     given = load_contracts([Path(path) for path in contracts])
     final = None if final_schema is None else load_final_schema(final_schema)
     problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
@@ -147,18 +152,19 @@ def audit(
     parts: list[Frames] = []
     crashed: list[tuple[str, str]] = []
     inputs = recording.source_frame()
-    for number, recorded in enumerate(recording.partitions(), 1):
+    work = partial(
+        audit_partition,
+        contracts=given if jobs == 1 else _portable(given),
+        settings=settings,
+        rules=[rule for rule in rules if rule.scope != "fleet"],
+        fetch=evidence.fetch,
+        session=session,
+        final=final,
+        keep_frames=keep_frames,
+    )
+    recorded = ({**held, "sources": inputs} for held in recording.partitions())
+    for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
         report("audit", number, recording.expected_partitions)
-        part, crashes = audit_partition(
-            {**recorded, "sources": inputs},
-            contracts=given,
-            settings=settings,
-            rules=[rule for rule in rules if rule.scope != "fleet"],
-            fetch=evidence.fetch,
-            session=session,
-            final=final,
-            keep_frames=keep_frames,
-        )
         parts.append(part)
         crashed += crashes
     evidence.close()
@@ -166,8 +172,8 @@ def audit(
     whole = {name: _together(name, [part[name] for part in parts]) for name in parts[0]}
     whole["sources"] = inputs
     fleet, crashes = _fleet(whole, settings, [rule for rule in rules if rule.scope == "fleet"])
-    findings = _ordered(pl.concat([whole.pop("found"), fleet]))
-    crashed += crashes
+    crashed = sorted({*crashed, *crashes})
+    findings = _ordered(pl.concat([whole.pop("found"), fleet, _crash_findings(crashed)]))
     counts = whole.pop("counts")
     return Audit(
         findings=findings,
@@ -178,9 +184,32 @@ def audit(
         hops=hops(counts),
         problems=problems,
         unrecognised=inputs.filter((pl.col("format") == "") & ~pl.col("source").is_in(_named(sources)))["path"].to_list(),
-        crashed=sorted(set(crashed)),
+        crashed=crashed,
         sources=tuple(sources),
     )
+
+
+def _portable(contracts: Contracts) -> Contracts:
+    """Contracts without their compiled schemas, which stay in the process that made them."""
+    return replace(contracts, entries=tuple(replace(entry, judge=None) for entry in contracts.entries))
+
+
+def _each(
+    work: Callable[[Frames], tuple[Frames, list[tuple[str, str]]]], recorded: Iterable[Frames], jobs: int
+) -> Iterator[tuple[Frames, list[tuple[str, str]]]]:
+    """The answers to the partitions, in their order; no more partitions are in memory than there are processes, and one."""
+    if jobs == 1:
+        yield from map(work, recorded)
+        return
+    # spawn: a forked child of a process with Polars' threads may hang
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        waiting: deque[Future[tuple[Frames, list[tuple[str, str]]]]] = deque()
+        for frames_ in recorded:
+            waiting.append(pool.submit(work, frames_))
+            if len(waiting) > jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _named(sources: Iterable[Source]) -> list[int]:
@@ -328,6 +357,23 @@ def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl
     )
     hits, crashes = run(rules, trace)
     return assemble(settle(hits), trace), [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def _crash_findings(crashed: list[tuple[str, str]]) -> pl.DataFrame:
+    """A rule that crashed is a finding too, so that no report is green without it."""
+    rows = [
+        {
+            "rule": rule,
+            "slug": "rule-crashed",
+            "severity": "error",
+            "confidence": "certain",
+            "message": f"The rule {rule} crashed and judged nothing: {error}",
+            "hint": "This is a fault of the analyzer, not of the log; the other rules have reported.",
+        }
+        for rule, error in crashed
+    ]
+    hits = pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **frames.HITS}))
+    return assemble(hits, Trace())
 
 
 def _ordered(found: pl.DataFrame) -> pl.DataFrame:

@@ -55,7 +55,8 @@ class Contract:
     file: str
     line: int  #: from 1
     pointer: str
-    judge: Judge = field(compare=False, repr=False)
+    judge: Judge | None = field(default=None, compare=False, repr=False)
+
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,11 +99,13 @@ def test_the_same_script_with_new_ids_has_the_same_groups(tmp_path: Path) -> Non
     assert not set(first["fingerprint"]) & set(second["fingerprint"])
 
 
-def _report(*, partitions: int, threads: int, seed: int) -> bytes:
+def _report(*, partitions: int, threads: int, seed: int, jobs: int = 1) -> bytes:
     script = (
         "import sys; from analyzer import audit; from analyzer.report import json\n"
-        f"done = audit(['sample_traces'], contracts=['sample_traces/contracts.json'], partitions={partitions})\n"
-        "sys.stdout.buffer.writelines(json.pieces(done))"
+        "if __name__ == '__main__':\n"
+        " done = audit(['sample_traces'], contracts=['sample_traces/contracts.json'],"
+        f" partitions={partitions}, jobs={jobs})\n"
+        " sys.stdout.buffer.writelines(json.pieces(done))"
     )
     environment = {**os.environ, "POLARS_MAX_THREADS": str(threads), "PYTHONHASHSEED": str(seed)}
     root = Path(__file__).parents[2]
@@ -117,3 +119,4 @@ def test_reports_are_byte_identical_whatever_the_partitions_threads_and_hash_see
     assert json.loads(first)["findings"]
     for partitions, threads, seed in ((2, 8, 1), (7, 2, 2), (1, 8, 3)):
         assert _report(partitions=partitions, threads=threads, seed=seed) == first
+    assert _report(partitions=1, threads=1, seed=4, jobs=2) == first
