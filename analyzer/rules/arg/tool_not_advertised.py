@@ -63,6 +63,8 @@ def check(trace: Trace) -> pl.LazyFrame:
     lawful = pl.concat([each.select("call") for each in (known.filter(pl.col("state") == "offered"), maybe, unordered)])
     lost = (
         calls.join(lawful, on="call", how="anti")
+        # What a resent history alone shows was called under a table that was not recorded.
+        .join(trace.call_sightings.lazy().filter(pl.col("stage") != "history"), on="call", how="semi")
         .join(known.select("call", "state", "since", "event", "pointer"), on="call", how="left")
         .join(
             near.filter(pl.col("since") > pl.col("seq")).select("call").unique().with_columns(later=True),

@@ -44,8 +44,10 @@ def check(trace: Trace) -> pl.LazyFrame:
         name: pl.col(name).shift(1).over(_KEY)
         for name in ("state", "schema_id", "event", "pointer", "since", "channel")
     }
+    several = trace.offers.group_by(_KEY).len().filter(pl.col("len") > 1)  # nearly all tools are offered once
     found = (
         trace.offers.lazy()
+        .join(several.lazy(), on=_KEY, how="semi")
         .sort(*_KEY, "since")
         .with_columns(**{f"old_{name}": expression for name, expression in before.items()})
         .filter(pl.col("old_state") == "offered", pl.col("channel") != "search", pl.col("old_channel") != "search")

@@ -1,6 +1,7 @@
 """A credential stands in a payload.
 
-What it says: a key, a token, a private key or a password was found in a result, in arguments or in a message. Only
+What it says: a key, a token, a private key or a password was found in a result, in arguments, in a message, in the
+instructions or in a tool table. Only
 its kind and length are told, never the value.
 Why it matters: the log is read by more people and kept for longer than the system that the credential opens, and the
 model may repeat it in its next answer.
@@ -44,6 +45,11 @@ def check(trace: Trace) -> pl.LazyFrame:
         trace.messages.lazy()
         .unique(["session", "item_id", "text"], keep="first", maintain_order=True)
         .select("session", "event", "pointer", "turn", "text", what=pl.lit("message")),
+        trace.session_states.lazy()
+        .sort("session", "seq", "event")
+        .unique(["session", "instructions"], keep="first", maintain_order=True)
+        .select("session", "event", text="instructions", what=pl.lit("instructions")),
+        _tables(trace),
     ]
     found: list[dict[str, Any]] = []
     for sifted in pl.collect_all([_sifted(each) for each in places]):
@@ -77,6 +83,18 @@ def _sifted(payloads: pl.LazyFrame) -> pl.LazyFrame:
     loose = text.str.contains(_GATE) & text.str.contains(assigned)
     return payloads.filter(
         text.str.contains(secrets.PREFIXED) | loose | pl.any_horizontal(text.str.contains(other) for other in others)
+    )
+
+
+def _tables(trace: Trace) -> pl.LazyFrame:
+    """Tool tables with a credential (headers of servers, say), once per session."""
+    suspects = _sifted(trace.tables.lazy().select("table", "text")).collect()
+    return (
+        trace.showings.lazy()
+        .join(suspects.lazy(), on="table")
+        .sort("session", "seq", "event", "pointer")
+        .unique(["session", "table"], keep="first", maintain_order=True)
+        .select("session", "event", "pointer", "text", what=pl.lit("tool table"))
     )
 
 

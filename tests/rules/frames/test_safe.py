@@ -30,6 +30,11 @@ def test_output_secret_tells_kind_and_length_and_never_the_value() -> None:
         {"results": [result("x", structured=json.dumps({"t": TOKEN}))]},
         {"calls": [{"call": 1, "text": json.dumps({"t": TOKEN})}]},
         {"messages": [{"event": 1, "pointer": "/content", "text": TOKEN, "role": "assistant"}]},
+        {"session_states": [{"event": n, "seq": n, "instructions": f"Use {TOKEN}."} for n in range(3)]},
+        {
+            "tables": [{"table": "t", "text": json.dumps([{"type": "mcp", "headers": {"token": TOKEN}}])}],
+            "showings": [{"event": n, "seq": n, "table": "t", "pointer": "/tools"} for n in range(3)],
+        },
     ],
 )
 def test_output_secret_looks_everywhere(frames: dict[str, list[Row]]) -> None:
