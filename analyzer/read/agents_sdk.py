@@ -276,7 +276,7 @@ class AgentsSdk:
             key = (at.session, item.call_id)
             nth = self._results.get(key, 0)
             self._results[key] = nth + 1
-            at.emission = item.id or f"{item.call_id}#{nth}"
+            at.emission = item.id or f"{item.call_id}!{nth}"
         self._items.take(item, at)
 
     def _stored(self, record: Record) -> None:
@@ -368,7 +368,7 @@ def _knows(record: Any) -> float:
     if not isinstance(record, dict):
         return 0.0
     kind, native = record.get("object"), record.get("type")
-    if kind in {"trace", "trace.span"} or "$schemaVersion" in record or "sqlite_table" in record:
+    if kind in ("trace", "trace.span") or "$schemaVersion" in record or "sqlite_table" in record:
         return 1.0
     if isinstance(record.get("hook"), str) and isinstance(record.get("data"), dict):
         return _knows(record["data"])
@@ -377,7 +377,13 @@ def _knows(record: Any) -> float:
     if isinstance(native, str):
         plain = "turn_id" not in record and "event_id" not in record and "payload" not in record
         return 0.9 if native in KNOWN and kind is None and plain else 0.0
-    if record.get("role") in _ROLES and "content" in record and not {"tool_calls", "tool_call_id"} & record.keys():
+    role = record.get("role")
+    if (
+        isinstance(role, str)
+        and role in _ROLES
+        and "content" in record
+        and not {"tool_calls", "tool_call_id"} & record.keys()
+    ):
         return 0.2
     if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
         try:

@@ -263,7 +263,7 @@ class Codex:
             if native.endswith("_output"):
                 turn = self._turns.get(call_id, turn)
                 nth, _ = self._outputs.get(call_id, (0, ""))
-                emission = payload.id or f"{call_id}#{nth}"
+                emission = payload.id or f"{call_id}!{nth}"
                 self._outputs[call_id] = (nth + 1, emission)
             elif native in _CALLS:
                 nth = self._calls.get(call_id, 0)
@@ -343,7 +343,7 @@ class Codex:
             event, _ = self._cursor.event(native, "item", self._session, member=member, turn=turn, number=number)
             place = (event, self._session, turn, self.name, "history")
             if native.endswith("_output"):
-                emission = self._outputs.get(call_id, (0, f"{call_id}#0"))[1]
+                emission = self._outputs.get(call_id, (0, f"{call_id}!0"))[1]
                 nothing = (None, None, None, None, None, "absent", None, None, None)
                 self._rows.result_sightings.append((*place, emission, call_id, call_id, *nothing, ""))
                 continue

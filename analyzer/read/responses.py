@@ -134,7 +134,7 @@ class Responses:
         self._shown: Recent[str | None, _Shown] = Recent(10_000)
         self._state: Recent[str | None, tuple[Any, ...]] = Recent(10_000)
         self._asked: Recent[str | None, bool] = Recent(100_000)
-        self._answered: Recent[str | None, bool] = Recent(100_000)
+        self._answered: Recent[str | None, str] = Recent(100_000)
 
     @staticmethod
     def sniff(records: Sequence[Any], path: str) -> float:
@@ -340,7 +340,8 @@ class Responses:
         whole = text[:1] == b'"'
         if not chained and not whole:
             self._chains.sent(session, text, pending.skipped + len(items))
-        known = self._answered.get(session, False)
+        latest = self._answered.get(session)
+        after = (record.previous_response_id or latest or "") if chained else None
         seen: dict[str, int] = {}
         for index, item in enumerate(items, pending.skipped):
             member = "/input" if whole else f"/input/{index}"
@@ -350,21 +351,21 @@ class Responses:
                 self._rows.messages.append((event, session, None, None, *said, ""))
                 continue
             at = At(event, session, stage="history", accepted=accepted, opaque=opaque)
-            self._place_item(item, at, chained=record.previous_response_id if chained else None, known=known, seen=seen)
+            self._place_item(item, at, after=after, known=latest is not None, seen=seen)
             self._items.take(item, at)
         if accepted is not False and not chained:
             for name, count in seen.items():
                 self._ledger.answer(session, name, count)
         return session
 
-    def _place_item(self, item: Item, at: At, *, chained: str | None, known: bool, seen: dict[str, int]) -> None:
+    def _place_item(self, item: Item, at: At, *, after: str | None, known: bool, seen: dict[str, int]) -> None:
         """Say of an item of an input whether it is new, and which emission it is."""
         native = item.type or "message"
-        if chained is not None:
+        if after is not None:
             at.answer = "post"
             if native.endswith("_output") and item.call_id is not None:
                 # Sent again after the same response it is the same result; after another one it is a second result.
-                at.emission = item.id or f"{item.call_id}#{chained}"
+                at.emission = item.id or f"{item.call_id}!{after}"
             return
         if native.endswith("_output"):
             name = item.call_id
@@ -381,7 +382,7 @@ class Responses:
         seen[name] = nth + 1
         new = nth >= self._ledger.answered(at.session, name)
         if native.endswith("_output"):
-            at.emission = item.id or f"{name}#{nth}"
+            at.emission = item.id or f"{name}!{nth}"
             at.answer = "post" if new else "history"
         else:
             at.fresh = at.fresh and new
@@ -424,7 +425,7 @@ class Responses:
                 native, "item", session, member=f"/output/{index}", when=record.created_at
             )
             self._items.take(item, self._output(event, session, reply, index, opaque=opaque))
-        self._answered[session] = True
+        self._answered[session] = record.id or ""
 
     def _output(self, event: int, session: str | None, reply: str | None, index: int | None, *, opaque: bool) -> At:
         owed_by = "client" if session in self._asked else "unknown"
@@ -579,7 +580,7 @@ class Responses:
             if held.item.type is not None and held.item.type.endswith("_call"):
                 item = msgspec.structs.replace(held.item, status="in_progress")
                 self._streamed(item, held.text(), stream, held.event, "" if held.opaque else "/item/arguments", item.id)
-        self._answered[stream.session] = True
+        self._answered[stream.session] = stream.response or ""
         self._stream = None
 
 
