@@ -14,18 +14,19 @@ from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api import AgentsApi
 from analyzer.read.agents_sdk import AgentsSdk
+from analyzer.read.anthropic import AnthropicMessages
 from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
 from analyzer.read.mcp import Mcp
+from analyzer.read.recording import Recording
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
 from analyzer.read.recover import Fault, Unreadable, closed, parse
-from analyzer.read.recording import Recording
 from analyzer.read.responses import Responses
 from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
-ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, AgentsSdk, Codex)
+ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, AgentsSdk, Codex, AnthropicMessages)
 
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
@@ -197,7 +198,7 @@ def _ranked(head: bytes, kind: str, path: str) -> list[str]:
 
 def _first_values(head: bytes, kind: str) -> list[Any]:
     """The first records of a head, parsed; a document that does not end inside the head is read as far as it goes."""
-    from io import BytesIO  # noqa: PLC0415
+    from io import BytesIO
 
     values = []
     for block in blocks(BytesIO(head), kind, _Counter(sha256())):  # type: ignore[arg-type]

@@ -305,27 +305,21 @@ class Mcp:
         """A recorded request and what came back: one answer, or a stream of messages."""
         try:
             exchange = exchange_of(raw)
-            name = "http" if record.http else "request"
             halves = [
-                (way, half, decode_half(half))
-                for way, half in ((f"/{name}", record.http or record.request), ("/response", record.response))
-                if first(half) == b"{"
+                decode_half(half) for half in (record.http, record.request, record.response) if first(half) == b"{"
             ]
         except msgspec.DecodeError:
             return False
-        named = [session for _, _, half in halves if (session := header(half.headers, "mcp-session-id")) is not None]
-        place = replace(place, session=named[0] if named else None)
-        if exchange is not None and place.when is None:
-            place = replace(place, when=exchange.when)
-        taken = [
-            self._body(half, replace(place, pointer=place.pointer + way))
-            for way, half, body in halves
-            if body.jsonrpc is not None
-        ]
-        for body in () if exchange is None else (exchange.request, exchange.response):
+        if exchange is None:
+            return False
+        named = [session for half in halves if (session := header(half.headers, "mcp-session-id")) is not None]
+        when = place.when if place.when is not None else exchange.when
+        place = replace(place, session=named[0] if named else None, when=when)
+        taken = []
+        for body in (exchange.request, exchange.response):
             if body is not None:
-                inner = replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
-                taken += [self._body(Raw(frame), inner) for frame in body.frames]
+                inside = replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
+                taken += [self._body(Raw(frame), inside) for frame in body.frames]
         return any(taken)
 
     def _body(self, raw: Raw, place: Place) -> bool:

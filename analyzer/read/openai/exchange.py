@@ -42,7 +42,7 @@ class _Text(msgspec.Struct, gc=False):
 
 
 class _Half(msgspec.Struct, gc=False):
-    """One half, in any recorder's words; a body that stands bare has `input`, `output` or `error` itself."""
+    """One half, in any recorder's words; a body that stands bare shows itself by a member that only bodies have."""
 
     url: str | None = None
     uri: str | None = None
@@ -58,6 +58,9 @@ class _Half(msgspec.Struct, gc=False):
     input: Raw = ABSENT
     output: Raw = ABSENT
     error: Raw = ABSENT
+    messages: Raw = ABSENT
+    choices: Raw = ABSENT
+    jsonrpc: Raw = ABSENT
     type: Raw = ABSENT
 
 
@@ -90,13 +93,15 @@ def exchange_of(raw: bytes | Raw) -> Exchange | None:
     if first(getattr(whole, asked)) == b"{":
         half = _half(getattr(whole, asked))
         url = half.url or half.uri or half.path or url
-        request = _body(half, getattr(whole, asked), f"/{asked}", bare=half.input)
+        request = _body(half, getattr(whole, asked), f"/{asked}", bare=half.input or half.messages or half.jsonrpc)
     elif bytes(whole.body):
         request = _open(whole.body, "/body")
     response: Body | None = None
     if first(whole.response) == b"{":
         half = _half(whole.response)
-        bare = half.output if bytes(half.output) else half.error
+        # A list is the content of a message; what HAR calls content is an object.
+        blocks = half.content if first(half.content) == b"[" else ABSENT
+        bare = half.output or half.error or half.choices or half.jsonrpc or blocks
         response = _body(half, whole.response, "/response", bare=bare)
         status = half.status if bytes(half.status) else status
         if half.status_code is not None:

@@ -84,7 +84,6 @@ class Half(msgspec.Struct, gc=False):
     """The request or the response of a recorded exchange."""
 
     headers: Raw = ABSENT
-    jsonrpc: str | None = None
 
 
 class Part(msgspec.Struct, gc=False):

@@ -64,7 +64,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     lost = (
         calls.join(lawful, on="call", how="anti")
         # What a resent history alone shows was called under a table that was not recorded.
-        .join(trace.call_sightings.lazy().filter(pl.col("stage") != "history"), on="call", how="semi")
+        .join(_resent(trace), on="call", how="anti")
         .join(known.select("call", "state", "since", "event", "pointer"), on="call", how="left")
         .join(
             near.filter(pl.col("since") > pl.col("seq")).select("call").unique().with_columns(later=True),
@@ -97,6 +97,12 @@ def check(trace: Trace) -> pl.LazyFrame:
         if ((row["session"], row["name"]) not in spaced or row["state"] or row["later"])
         and not _prefixed(row["name"], names.get(row["session"], set()))
     )
+
+
+def _resent(trace: Trace) -> pl.LazyFrame:
+    """The calls that only a resent history shows."""
+    resent = (pl.col("stage") == "history").all()
+    return trace.call_sightings.lazy().group_by("call").agg(resent=resent).filter("resent")
 
 
 def _judged(trace: Trace) -> pl.LazyFrame:

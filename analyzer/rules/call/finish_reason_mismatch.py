@@ -26,7 +26,8 @@ _ANSWER = ("stop", "end_turn", "stop_sequence")
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Replies whose message ends in one way and whose calls say the other."""
-    live = pl.col("stage").is_in(["item", "done"])
+    # The server runs its own tools before it stops: they are no reason to.
+    live = pl.col("stage").is_in(["item", "done"]) & pl.col("owed_by").ne_missing("server")
     made = trace.call_sightings.lazy().filter(live).group_by("event").agg(pl.first("call"), count=pl.len())
     found = (
         trace.messages.lazy()

@@ -31,7 +31,8 @@ _WIRES = ("openai-chat", "anthropic-messages")
 def check(trace: Trace) -> pl.LazyFrame:
     """Pairs inside one request with a message between them."""
     index = pl.col("pointer").str.extract(r"/messages/(\d+)(?:/|$)").cast(pl.Int64, strict=False)
-    history = (pl.col("stage") == "history") & pl.col("wire").is_in(list(_WIRES))
+    # A result stands in a request for the first time as its message, later as history.
+    history = pl.col("stage").is_in(["history", "message"]) & pl.col("wire").is_in(list(_WIRES))
     calls = (
         trace.call_sightings.lazy()
         .filter(history)
