@@ -38,8 +38,10 @@ SHELLS = _WORDS.format(
 READERS = _WORDS.format("search|grep|rg|find|read|view|cat|fetch|browse|incidents?|tickets?|errors?")
 
 
-def decode(text: str) -> Any:
-    """The JSON value that a text holds, or NO_JSON."""
+def decode(text: str | None) -> Any:
+    """The JSON value that a text holds, or NO_JSON; no text holds none."""
+    if text is None:
+        return NO_JSON
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

@@ -59,7 +59,7 @@ def _explain(failures: list[dict[str, Any]], *, nothing: bool) -> Stringified | 
             continue
         try:
             value = resolve(payload, where)
-        except LookupError:
+        except (LookupError, ValueError):
             return None
         wanted = _types(failure)
         if not (where and isinstance(value, str) and _holds(value, wanted, nothing=nothing)):
@@ -87,7 +87,7 @@ def _types(failure: dict[str, Any]) -> set[str]:
     if expected is NO_JSON and failure["schema"]:  # cut, because it is long
         try:
             expected = resolve(decode(failure["schema"]), failure["schema_pointer"] or "")
-        except LookupError:
+        except (LookupError, ValueError):
             return set()
     if failure["keyword"] == "type":
         found = _named(expected)

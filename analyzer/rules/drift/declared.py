@@ -9,7 +9,7 @@ import polars as pl
 from analyzer.rules.drift.pin_drift import PINNED
 from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import place
-from analyzer.rules.payloads import NO_JSON, decode, layers
+from analyzer.rules.payloads import decode, layers
 from analyzer.trace import Trace
 
 _PAYLOADS = 200
@@ -26,9 +26,7 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
     found = []
     for row in pairs.iter_rows(named=True):
         role, strict = row["role"], bool(row["strict"])
-        a, b = (decode(texts.get(row[side]) or "") for side in ("schema_id", "executed"))
-        if a is NO_JSON or b is NO_JSON:
-            continue
+        a, b = (decode(texts.get(row[side])) for side in ("schema_id", "executed"))
         key = (row["schema_id"], row["executed"], role, strict)
         if key not in known:
             known[key] = direction(a, b, role, second="the file's", strict=strict)

@@ -60,7 +60,7 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 def _told(rows: list[dict[str, Any]], texts: dict[str, str]) -> dict[str, Any] | None:
     first, last = rows[0], rows[-1]
-    old, new = (decode(texts.get(row["schema_id"]) or "null") for row in (first, last))
+    old, new = (decode(texts.get(row["schema_id"])) for row in (first, last))
     said = direction(old, new, first["role"], second="the last", wording=True)
     if said is None and len(rows) < 3:
         return None

@@ -21,7 +21,7 @@ import polars as pl
 
 from analyzer.rules.drift.versions import direction
 from analyzer.rules.hits import hits
-from analyzer.rules.payloads import decode
+from analyzer.rules.payloads import NO_JSON, decode
 from analyzer.trace import Trace
 
 PINNED = r"(?:^|[/\\])pins[/\\]|\.pin\.json$"
@@ -53,7 +53,13 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 
 def _changed(row: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any] | None:
-    said = direction(texts[row["pin"]], texts[row["schema_id"]], row["role"], second="the advertised one", wording=True)
+    said = direction(
+        texts.get(row["pin"], NO_JSON),
+        texts.get(row["schema_id"], NO_JSON),
+        row["role"],
+        second="the advertised one",
+        wording=True,
+    )
     if said is None:
         return None
     return {
@@ -72,7 +78,7 @@ def _renamed(offers: pl.DataFrame, pins: pl.DataFrame, texts: dict[str, Any]) ->
 
     offered = {row["name"]: row for row in offers.filter(pl.col("role") == "arguments").iter_rows(named=True)}
     pinned = {row["name"]: row for row in pins.filter(pl.col("role") == "arguments").iter_rows(named=True)}
-    shapes = [{name: texts[row["schema_id"]] for name, row in each.items()} for each in (pinned, offered)]
+    shapes = [{name: texts.get(row["schema_id"], {}) for name, row in each.items()} for each in (pinned, offered)]
     return [
         {
             **_place({**offered[rename.new], "file": pinned[rename.old]["file"]}),

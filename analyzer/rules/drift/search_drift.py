@@ -41,7 +41,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows()) if len(pairs) else {}
     found = []
     for row in pairs.iter_rows(named=True):
-        old, new = (decode(texts.get(row[side]) or "null") for side in ("old_schema", "schema_id"))
+        old, new = (decode(texts.get(row[side])) for side in ("old_schema", "schema_id"))
         said = direction(old, new, "arguments", second="the search's", strict=bool(row["strict"]))
         if said is not None:
             found.append(

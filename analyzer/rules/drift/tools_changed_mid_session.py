@@ -102,7 +102,7 @@ def _told(row: dict[str, Any], texts: dict[str, str], calls: list[int]) -> dict[
     elif row["schema_id"] is None or row["old_schema_id"] is None:
         what, keyword = "came to have a schema, or lost it", "schema"
     else:
-        old, new = (decode(texts.get(row[side]) or "null") for side in ("old_schema_id", "schema_id"))
+        old, new = (decode(texts.get(row[side])) for side in ("old_schema_id", "schema_id"))
         said = direction(old, new, row["role"], second="the new one", strict=bool(row["strict"]), wording=True)
         if said is None:
             return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from analyzer.rules.payloads import NO_JSON
+
 
 class Direction(NamedTuple):
     """How the second version stands to the first."""
@@ -31,6 +33,8 @@ def direction(
 
     With `wording` new words alone are told too.
     """
+    if a is NO_JSON or b is NO_JSON:  # deeper than the decoder goes
+        return None
     from analyzer.contracts.compare import breaking, compare  # loads the engine, which most audits never need here
 
     compared = compare(a, b, provider_strict=strict, payloads=payloads)

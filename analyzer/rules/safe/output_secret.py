@@ -1,8 +1,7 @@
 """A credential stands in a payload.
 
 What it says: a key, a token, a private key or a password was found in a result, in arguments, in a message, in the
-instructions or in a tool table. Only
-its kind and length are told, never the value.
+instructions or in a tool table. Only its kind and length are told, never the value.
 Why it matters: the log is read by more people and kept for longer than the system that the credential opens, and the
 model may repeat it in its next answer.
 Bad:
