@@ -16,7 +16,7 @@ _TYPES = "(?:integer|number|string|boolean|object|array|null|list|int|float|dict
 _MISSING = r"[Mm]issing (?:\d+ )?(?:the )?(?:required )?(?:positional |keyword-only )?"
 _CONSTRAINTS = {
     "type": (
-        r"expected (?:a |an )?[\w|<>\[\]' ]{2,60}?,? (?:but )?(?:got|received|found)\b",
+        r"[Ee]xpected (?:a |an )?[\w|<>\[\]' ]{2,60}?,? (?:but )?(?:got|received|found)\b",
         r"is not of type ['\"]",
         rf"must be (?:a |an |of type )?{_TYPES}\b",
         r"[Ii]nput should be (?:a |an )?valid\b",

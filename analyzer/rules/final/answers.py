@@ -1,16 +1,16 @@
-"""The final answers: the last message in phase final_answer of each completed root turn, or just the last."""
+"""The final answers with what was judged of them."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from analyzer.replay import final as replay
+from analyzer.replay.final import final_answers
 from analyzer.trace import Trace
 
 
-def final_answers(trace: Trace) -> pl.LazyFrame:
-    """One row per final answer: `session, turn, event, pointer, seq, text, number` (from 0 in its session, by seq)."""
-    return replay.final_answers(trace.messages, trace.turns, trace.sessions)
+def answers(trace: Trace) -> pl.LazyFrame:
+    """The final answers of the trace; columns as in `analyzer.replay.final.final_answers`."""
+    return final_answers(trace.messages, trace.turns, trace.sessions)
 
 
 def judged_answers(trace: Trace) -> pl.LazyFrame:
@@ -22,4 +22,4 @@ def judged_answers(trace: Trace) -> pl.LazyFrame:
         .with_columns(number=pl.int_range(pl.len()).over("session"))
         .select("session", "number", "verdict", "verdict_is", "payload")
     )
-    return final_answers(trace).join(verdicts, on=["session", "number"], maintain_order="left")
+    return answers(trace).join(verdicts, on=["session", "number"], maintain_order="left")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.final.answers import final_answers, judged_answers
+from analyzer.rules.final.answers import answers, judged_answers
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import NO_JSON, decode, short
 from analyzer.trace import Trace
@@ -30,7 +30,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     promised = asked.lazy().join(unheld, on="session", how="anti", maintain_order="left").select("session")
     columns = ["session", "event", "pointer", "turn", "text"]
     by_schema = judged_answers(trace).filter(pl.col("payload") == "not_json").select(*columns, "verdict")
-    by_format = final_answers(trace).join(promised, on="session", how="semi", maintain_order="left").select(columns)
+    by_format = answers(trace).join(promised, on="session", how="semi", maintain_order="left").select(columns)
     rows = (
         pl.concat([by_schema, by_format], how="diagonal")
         .sort("event", "pointer", "verdict", nulls_last=True)

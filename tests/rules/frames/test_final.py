@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from analyzer.rules.final import final_format_misplaced, final_not_json, final_schema_mismatch, ledger_lost
-from analyzer.rules.final.answers import final_answers
+from analyzer.rules.final.answers import answers
 from analyzer.trace import Settings
 from tests.rules.frames.build import Row, hits, trace
 
@@ -19,22 +19,22 @@ def turn(name: str = "t1", **more: Any) -> Row:
     return {"turn": name, "status": "completed", **more}
 
 
-def answers(messages: list[Row], turns: list[Row] | None = None) -> list[str]:
+def texts(messages: list[Row], turns: list[Row] | None = None) -> list[str]:
     made = trace(messages=messages, turns=[turn()] if turns is None else turns, sessions=[{"session": "s1"}])
-    return [row["text"] for row in final_answers(made).collect().to_dicts()]
+    return [row["text"] for row in answers(made).collect().to_dicts()]
 
 
 def test_the_final_answer_is_the_last_one_in_its_phase() -> None:
     phased = [message(1, "a", phase="final_answer"), message(2, "b", phase="commentary")]
-    assert answers(phased) == ["a"]
-    assert answers([message(1, "a"), message(2, "b")]) == ["b"]
-    assert answers([message(1, "a", role="user")]) == []
+    assert texts(phased) == ["a"]
+    assert texts([message(1, "a"), message(2, "b")]) == ["b"]
+    assert texts([message(1, "a", role="user")]) == []
 
 
 def test_turns_that_failed_and_subagents_owe_no_answer() -> None:
-    assert answers([message(1, "a")], [turn(status="failed")]) == []
-    assert answers([message(1, "a")], [turn(subagent="child")]) == []
-    assert answers([message(1, "a", turn=None)], []) == ["a"]
+    assert texts([message(1, "a")], [turn(status="failed")]) == []
+    assert texts([message(1, "a")], [turn(subagent="child")]) == []
+    assert texts([message(1, "a", turn=None)], []) == ["a"]
 
 
 def judged(verdict: str, payload: str, text: str) -> dict[str, list[Row]]:
