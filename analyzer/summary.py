@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import floor
 from typing import Any
 
 import polars as pl
@@ -60,9 +61,14 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     promised = int((trace.offers["role"] == "output").sum()) + int((trace.contracts["role"] == "output").sum())
     yield "has", "output schemas", promised
 
-    created = trace.events.filter(pl.col("type").is_in(["request.create", "agent.session.created"]))
-    yield "seen", "session create", created.height
-    yield "unjudged/session create", "request_shape_not_judged", created.height
+    asked = int((trace.events["type"] == "request.create").sum())
+    unasked = max(0, trace.sessions.height - asked)
+    broken_shape = trace.faults.filter(pl.col("fault").is_in(["member_type", "member_missing"]))
+    refused = trace.events.filter(pl.col("type") == "request.create").join(broken_shape, on="event", how="semi").height
+    yield "seen", "session create", asked + unasked
+    yield "judged", "session create", asked
+    yield "failed", "session create", refused
+    yield "unjudged/session create", "request_not_recorded", unasked
     usable = trace.schemas["problem"].is_null()
     bare = trace.offers.filter((pl.col("state") == "offered") & pl.col("schema_id").is_null())
     yield "seen", "definition", trace.schemas.height + bare.select("tool").n_unique()
@@ -153,7 +159,7 @@ def summarise(counts: pl.DataFrame, findings: pl.DataFrame, not_run: list[dict[s
     severities = dict(shown["severity"].value_counts().iter_rows())
     return {
         **{name: known.get((name, ""), 0) for name in ("sessions", "events", "calls", "results")},
-        "coverage": round(judged / base, 4) if base else None,
+        "coverage": floor(judged / base * 10_000) / 10_000 if base else None,  # never rounded up to all
         "verdicts": {
             "valid": known.get(("verdict", "valid"), 0),
             "invalid": known.get(("verdict", "invalid"), 0),
