@@ -51,6 +51,9 @@ def check(trace: Trace) -> pl.LazyFrame:
         .sort(*_KEY, "since")
         .with_columns(**{f"old_{name}": expression for name, expression in before.items()})
         .filter(pl.col("old_state") == "offered", pl.col("channel") != "search", pl.col("old_channel") != "search")
+        # What a server makes of a create request is no change: defaults, tools that its session does not list.
+        .filter((pl.col("old_channel") != "create") | (pl.col("channel") != "session"))
+        .filter((pl.col("tool") != _SEARCH) | (pl.col("channel") != "session"))
         .filter(
             ((pl.col("state") == "withdrawn") & pl.col("channel").is_in(_WHOLE))
             | ((pl.col("state") == "offered") & pl.col("schema_id").ne_missing(pl.col("old_schema_id")))

@@ -40,10 +40,11 @@ def check(trace: Trace) -> pl.LazyFrame:
     results = trace.results.lazy().filter(
         pl.col("container").is_in(["text", "parts"]), pl.col("rank").fill_null(0) == 0
     )
-    # What ends as a container does is whole, or broken elsewhere; only the rest is decoded.
-    ends = results.filter(text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"), ~text.str.contains(r"[}\]]\s*$")).select(
-        "result", "text"
-    )
+    # What ends as a container does and closes what it opens is whole, or broken elsewhere; only the rest is decoded.
+    opened, closed = (text.str.count_matches(brace, literal=True) for brace in "{}")
+    ends = results.filter(
+        text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"), ~text.str.contains(r"[}\]]\s*$") | (opened > closed)
+    ).select("result", "text")
     noted = results.filter(text.str.contains(_NOTE)).select(
         "result",
         message=pl.lit("The output says itself that something was left out."),

@@ -31,7 +31,12 @@ def check(trace: Trace) -> pl.LazyFrame:
     places = requests.unique("table", keep="first", maintain_order=True).select(
         "table", request="event", of="session", by="channel", at="pointer"
     )
-    searches = trace.tables.lazy().filter(pl.col("text").str.contains('"tool_search', literal=True)).select("table")
+    named = trace.tables.lazy().filter(pl.col("text").str.contains('"tool_search', literal=True)).select("table")
+    # On Anthropic's wire any tool of the client's may be the search: it returns references.
+    own = (
+        listed(trace).filter(pl.col("shape") == "anthropic", ~pl.col("deferred").fill_null(value=False)).select("table")
+    )
+    searches = pl.concat([named, own])
     return (
         listed(trace)
         .filter(pl.col("deferred"))

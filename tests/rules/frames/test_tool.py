@@ -166,6 +166,9 @@ def test_tool_deferred_unreachable_in_requests_only() -> None:
     made = trace(**listed("responses", deferred, search, channel="request"))
     assert hits(tool_deferred_unreachable.check, made) == []
     assert hits(tool_deferred_unreachable.check, trace(**listed("openai", deferred))) == []
+    own = {"name": "search_tools"}
+    made = trace(**listed("anthropic", deferred, own, channel="request"))
+    assert hits(tool_deferred_unreachable.check, made) == []
 
 
 @pytest.mark.parametrize(
