@@ -16,6 +16,7 @@ from analyzer.visible import visible
 Row = tuple[Any, ...]
 
 _JUDGED = ("function", "mcp", "custom", "search", "namespace")
+_AT_ONCE = 4096  # payloads held as values at a time: of long outputs a million would not fit into memory
 _EXPLAINED = 50  # keywords told of one payload
 # A status that explains why a text is not whole.
 _PARTIAL = {
@@ -165,8 +166,10 @@ class _Court:
 
     def judge(self, owed: pl.DataFrame, role: str) -> None:
         """Judge a frame of payloads by `schema_id`, and again by `given` where a contract file says something else."""
-        if owed.is_empty():
-            return
+        for part in owed.iter_slices(_AT_ONCE):
+            self._judge(part, role)
+
+    def _judge(self, owed: pl.DataFrame, role: str) -> None:
         values, odd = self._payloads(owed, role)
         self._side(owed, values, odd, role, "advertised")
         differs = pl.col("given").is_not_null() & (pl.col("channel") != "contract")
@@ -198,9 +201,9 @@ class _Court:
                 if reason is not None and payload.kind in {"empty", "not_json"}:
                     odd[place] = payload._replace(problem=payload.problem or reason)
         if role == "output":
-            for place, payload in odd.items():
-                row = owed.row(place, named=True)
-                odd[place] = self._as_output(payload, row["text"], row["container"], row["schema_id"])
+            said = owed[list(odd)].select("text", "container", "schema_id").rows()
+            for (place, payload), (text, container, schema) in zip(odd.items(), said, strict=True):
+                odd[place] = self._as_output(payload, text, container, schema)
         return values, odd
 
     def _spoil(self, owed: pl.DataFrame, values: list[Any], odd: dict[int, Payload]) -> None:
