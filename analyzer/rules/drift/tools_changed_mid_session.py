@@ -36,6 +36,7 @@ _KEY = ["session", "tool", "role"]
 #: Channels that show a whole table: in the others a missing tool was not taken away.
 _WHOLE = ["session", "update", "listing"]
 _LIST_CHANGED = "tools/list_changed"
+_SEARCH = "hosted::tool_search"
 
 
 def check(trace: Trace) -> pl.LazyFrame:
@@ -51,8 +52,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .sort(*_KEY, "since")
         .with_columns(**{f"old_{name}": expression for name, expression in before.items()})
         .filter(pl.col("old_state") == "offered", pl.col("channel") != "search", pl.col("old_channel") != "search")
-        # What a server makes of a create request is no change: defaults, tools that its session does not list.
-        .filter((pl.col("old_channel") != "create") | (pl.col("channel") != "session"))
+        # Requests ask for tool search, and no snapshot lists it.
         .filter((pl.col("tool") != _SEARCH) | (pl.col("channel") != "session"))
         .filter(
             ((pl.col("state") == "withdrawn") & pl.col("channel").is_in(_WHOLE))
@@ -98,6 +98,8 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 def _told(row: dict[str, Any], texts: dict[str, str], calls: list[int]) -> dict[str, Any] | None:
     early = sum(seq < row["since"] for seq in calls)
+    if not early and (row["old_channel"], row["channel"]) == ("create", "session"):
+        return None  # what a server makes of a create request: the session did not run yet
     ran = f"{early} call{'s' if early != 1 else ''} before, {len(calls) - early} after"
     severity, keyword, pointer = None, "withdrawn", ""
     if row["state"] == "withdrawn":
