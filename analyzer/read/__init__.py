@@ -15,6 +15,8 @@ from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api import AgentsApi
 from analyzer.read.agents_sdk import AgentsSdk
 from analyzer.read.anthropic import AnthropicMessages
+from analyzer.read.chat import OpenAIChat
+from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
 from analyzer.read.mcp import Mcp
@@ -26,7 +28,7 @@ from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
-ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, AgentsSdk, Codex, AnthropicMessages)
+ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, AgentsSdk, Codex, AnthropicMessages, ClaudeCode, OpenAIChat)
 
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
@@ -168,7 +170,7 @@ class _Reader:
             self.known.add(name)
             return
         native = value.get("type") if isinstance(value, dict) else None
-        self._event(*place, pointer, str(native)[:200] if isinstance(native, str) else type(value).__name__, "unknown")
+        self._event(*place, pointer, native[:200] if isinstance(native, str) else "", "unknown")
         for fault in faults:
             self._rows.faults.append((event, None, *fault))
 

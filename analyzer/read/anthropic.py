@@ -382,7 +382,9 @@ class AnthropicMessages:
             if is_call(block):
                 nth = _next(calls, block.id or "")
                 at.stage, at.emission = "history", conversation.emission(block.id or "", nth)
-                self._blocks.call(block, at, hosted=block.name in conversation.hosted)
+                self._blocks.call(
+                    block, at, kind="hosted" if block.name in conversation.hosted and block.type == "tool_use" else None
+                )
                 said = True
             elif is_result(block):
                 nth = _next(results, block.tool_use_id or "")
@@ -494,7 +496,9 @@ class AnthropicMessages:
                 nth = _next(inside, name)
                 reply = f"{at.reply} {nth}" if nth else at.reply or ""
                 at.emission = conversation.emit(name, reply, held.get(name, 0) + nth)
-                self._blocks.call(block, at, hosted=block.name in conversation.hosted)
+                self._blocks.call(
+                    block, at, kind="hosted" if block.name in conversation.hosted and block.type == "tool_use" else None
+                )
             elif is_result(block):
                 stage, at.stage = at.stage, "echo"
                 at.emission = f"{block.tool_use_id}/{_next(results, block.tool_use_id or '')}"

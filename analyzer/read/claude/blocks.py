@@ -167,27 +167,27 @@ class Blocks:
         self._wire = wire
         self._rows = rows
 
-    def call(self, block: Block, at: At, *, hosted: bool = False) -> None:
-        """A call; `hosted`: its tool is one of the provider's own, though the client runs it."""
+    def call(self, block: Block, at: At, *, kind: str | None = None) -> None:
+        """A call; `kind` is that of its tool where the block's type does not say it: the client runs all of these."""
         text, container = arguments(block.input)
-        kind = _CALLS[block.type]
-        owed_by = "client" if kind == "function" else "server"
+        native = _CALLS[block.type]
+        owed_by = "client" if native == "function" else "server"
         self._rows.call_sightings.append(
             (
                 *(at.event, at.session, at.turn, self._wire, at.stage, at.reply, at.emission, block.id),
-                *(block.id, "hosted" if hosted else kind, block.server_name, block.name, text, container),
+                *(block.id, kind or native, block.server_name, block.name, text, container),
                 *(at.status, owed_by, None, at.pointer("/input" if block.input else "")),
             )
         )
 
-    def result(self, block: Block, at: At) -> None:
-        """A result; what stands in the assistant's own message is the server's."""
+    def result(self, block: Block, at: At, *, structured: str | None = None, error: str | None = None) -> None:
+        """A result; `structured` and `error` are what the record says of it outside the block."""
         said = result_of(block)
         self._rows.result_sightings.append(
             (
                 *(at.event, at.session, at.turn, self._wire, at.stage, at.emission, block.tool_use_id),
-                *(block.tool_use_id, None, said.success, at.status, said.error, said.text, said.container),
-                *(None, at.accepted, None, at.pointer("/content" if block.content else "")),
+                *(block.tool_use_id, None, said.success, at.status, said.error or error, said.text, said.container),
+                *(structured, at.accepted, None, at.pointer("/content" if block.content else "")),
             )
         )
 
