@@ -28,7 +28,16 @@ from analyzer.read.rows import Rows, event_number, no_collection
 
 __all__ = ["ADAPTERS", "read"]
 
-ADAPTERS: tuple[type[Adapter], ...] = (AgentsApi, Mcp, Responses, AgentsSdk, Codex, AnthropicMessages, ClaudeCode, OpenAIChat)
+ADAPTERS: tuple[type[Adapter], ...] = (
+    AgentsApi,
+    Mcp,
+    Responses,
+    AgentsSdk,
+    Codex,
+    AnthropicMessages,
+    ClaudeCode,
+    OpenAIChat,
+)
 
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format

@@ -42,6 +42,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .unique()
         .join(known, on="call", how="anti")
         .join(trace.calls.lazy().select("session", "call", "tool", "kind", "server", "name"), on="call")
+        .join(_withdrawn(trace), on="call", how="anti")
         .with_columns(server=pl.when(pl.col("kind") == "mcp").then("server").otherwise(pl.lit("")))
         .join(listed, on=["session", "server"], how="left")
         .join(
@@ -71,4 +72,22 @@ def check(trace: Trace) -> pl.LazyFrame:
             ),
             hint=pl.lit("Give the tool's schema as a contract file (--contracts)."),
         )
+    )
+
+
+def _withdrawn(trace: Trace) -> pl.LazyFrame:
+    """The calls of tools that the last table before them had taken out: those were not advertised."""
+    offers = trace.offers.lazy().filter(pl.col("role") == "arguments").select("session", "tool", "since", "state")
+    taken = offers.filter(pl.col("state") == "withdrawn").select("session", "tool").unique()
+    return (
+        trace.calls.lazy()
+        .select("session", "tool", "call", "seq")
+        .join(taken, on=["session", "tool"], how="semi")
+        .join(offers, on=["session", "tool"])
+        .filter(pl.col("since") <= pl.col("seq"))
+        .sort("call", "since")
+        .group_by("call", maintain_order=True)
+        .agg(pl.last("state"))
+        .filter(pl.col("state") == "withdrawn")
+        .select("call")
     )

@@ -30,7 +30,9 @@ def check(trace: Trace) -> pl.LazyFrame:
             "session",
             "event",
             pointer=pl.lit(""),
-            what=sentence("an event of type '{}'", pl.col("type").fill_null("")),
+            what=pl.when(pl.col("type").fill_null("") == "")
+            .then(pl.lit("a record without a type"))
+            .otherwise(sentence("an event of type '{}'", "type")),
         )
     )
     items = (

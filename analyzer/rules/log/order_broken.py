@@ -35,6 +35,7 @@ from analyzer.trace import Trace
 
 # Formats that write a parent when it ends, after its children.
 _SPANS = ("otlp", "agents-sdk", "openinference", "langfuse", "langsmith", "otel")
+_LISTED = r"/data/\d+$"
 _HINT = "Sort the log by what orders it (numbers, times) and audit it again, or look at the recorder."
 
 
@@ -44,6 +45,8 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 
 def _results(trace: Trace) -> pl.LazyFrame:
+    # Pages come newest first as a rule: which of two came first says nothing.
+    listed = trace.events.lazy().filter(pl.col("pointer").str.contains(_LISTED)).select("event")
     calls = trace.calls.lazy().select("call", "call_id", called="seq", at="event", where="pointer")
     early = (
         trace.results.lazy()
@@ -51,6 +54,7 @@ def _results(trace: Trace) -> pl.LazyFrame:
         .select("session", "call", "result", "seq", "event")
         .join(calls, on="call", maintain_order="left")
         .filter(pl.col("seq") < pl.col("called"))
+        .join(listed, on="event", how="anti")
     )
     return hits(
         {

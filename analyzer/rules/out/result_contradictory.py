@@ -27,10 +27,10 @@ def check(trace: Trace) -> pl.LazyFrame:
     """Results of functions whose flag, output and error do not go together."""
     said_error = pl.col("error").str.contains(r"\S").fill_null(value=False)
     said_text = pl.col("text").str.contains(r"\S").fill_null(value=False)
-    # The status of a posted result is that of the server's item: where the two disagree it is another fault (OUT006).
-    own = pl.col("stage") != "post"
-    good = pl.col("success").fill_null(value=False) | (own & (pl.col("status") == "completed").fill_null(value=False))
     bad = ~pl.col("success").fill_null(value=True)
+    # The status of a posted result is that of the server's item: a failure it calls completed is another fault (OUT006).
+    completed = (pl.col("status") == "completed").fill_null(value=False) & ~(bad & (pl.col("stage") == "post"))
+    good = pl.col("success").fill_null(value=False) | completed
     mute = bad & ~said_error & ~said_text & pl.col("structured").is_null()
     return (
         trace.results.lazy()

@@ -21,7 +21,8 @@ Good:
     mcp m2 files list_tree {"path":"/srv"} ok empty
     end
 Blind spots: approvals that the host grants by a rule of its own are not in every log, so a call without any request is
-reported only where the wire says that one is always needed. Where no decision is recorded nothing is judged.
+reported only where the wire says that one is always needed. Where no decision is recorded nothing is judged. A denied
+call that ran and failed cannot be told from one that was refused.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .join(trace.results.lazy().select("result", answered="seq"), on="result", how="left")
         .with_columns(done=pl.coalesce("answered", "last_seq"))
         .sort("done", "call")
-        .select("session", "server", "name", "call", "call_id", "text", "done")
+        .select("session", "server", "name", "call", "call_id", "text", "done", failed=pl.col("outcome") == "error")
         .collect()
     )
     always = trace.approvals.filter(pl.col("policy") == "always").select("session", "server", "name").unique()
@@ -132,6 +133,8 @@ def _fault(row: dict[str, Any], before: list[_Request], *, always: bool) -> tupl
     stopped = next((each for each in same if not granted(each) and not each.used), None)
     if stopped is not None:
         stopped.used = True
+        if row["failed"] and stopped.decision not in {None, "approve"}:
+            return None  # a call that is refused ends as a failure
         if stopped.decision in {None, "approve"}:
             return "open", f"{name} ran while the request to approve it was still open.", stopped
         return "denied", f"{name} ran although the request to approve it was answered with {stopped.decision}.", stopped

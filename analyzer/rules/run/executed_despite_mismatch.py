@@ -63,7 +63,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             message=sentence(
                 "{} ran although its arguments fail the schema in force: {}.",
                 pl.col("name").fill_null("A tool"),
-                pl.col("words").fill_null("see the failures"),
+                pl.col("words").fill_null("they are no JSON"),
             ),
             hint=pl.lit(
                 "Validate before the tool runs, and answer an invalid call with a failure that names the member."

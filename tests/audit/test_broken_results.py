@@ -1,0 +1,103 @@
+"""Results that two sides tell in their own ways: what is one fault, and what is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.audit.wire import (
+    TOOLS,
+    action,
+    added,
+    answered,
+    asked,
+    begun,
+    called,
+    done,
+    ended,
+    function,
+    post,
+    remote,
+    run,
+    snapshot,
+    told,
+)
+
+MCP = {"type": "mcp", "server_label": "docs", "transport": {"type": "http"}, "allowed_tools": ["wipe"]}
+
+
+def _approval(decision: str, status: str) -> list[dict[str, object]]:
+    tools = (*TOOLS, MCP)
+    request = {"type": "mcp_tool_call", "server_label": "docs", "name": "wipe", "message": "?", "arguments": {"id": "x"}}
+    wanted = {"type": "mcp_approval_request", "request_id": "r1", "turn_id": "t1", "request": request}
+    decided = {
+        "type": "agent.session.input.mcp_approval_request_result",
+        "request_id": "r1",
+        "response": {"type": "mcp_tool_call", "decision": decision},
+    }
+    return [
+        *begun(tools=tools),
+        added(remote(status="in_progress")),
+        asked(wanted, tools=tools),
+        decided,
+        snapshot(tools=tools),
+        done(remote(status=status)),
+        *ended(tools=tools),
+    ]
+
+
+@pytest.mark.parametrize("decision", ["deny", "cancel"])
+@pytest.mark.parametrize("status", ["failed", "incomplete"])
+def test_a_denied_call_that_failed_did_not_run(decision: str, status: str, tmp_path: Path) -> None:
+    assert "RUN005" not in told(run(tmp_path, _approval(decision, status)))
+
+
+def test_a_denied_call_that_completed_ran(tmp_path: Path) -> None:
+    assert told(run(tmp_path, _approval("deny", "completed")), "RUN005") == ["RUN005"]
+
+
+def test_a_posted_failure_that_the_server_calls_a_success_is_one_fault(tmp_path: Path) -> None:
+    events = [
+        *begun(),
+        added(called()),
+        asked(action()),
+        post(output=None, success=False, error="boom"),
+        added(answered(output="fine"), index=None),
+        done(called()),
+        *ended(),
+    ]
+    assert told(run(tmp_path, events)) == ["OUT006"]
+
+
+def test_an_item_that_is_completed_and_holds_an_error_contradicts_itself(tmp_path: Path) -> None:
+    events = [*begun(), added(called()), asked(action()), added(answered(error="boom"), index=None), done(called())]
+    assert told(run(tmp_path, [*events, *ended()]), "OUT006", "OUT007") == ["OUT007"]
+
+
+def test_a_call_of_a_tool_that_was_taken_away_is_not_also_one_without_a_schema(tmp_path: Path) -> None:
+    both = (*TOOLS, function("drop"))
+    events = [
+        *begun(tools=both),
+        snapshot(),
+        added(called("c1", "drop")),
+        asked(action("c1", "drop")),
+        added(answered(), index=None),
+        done(called("c1", "drop")),
+        *ended(),
+    ]
+    assert told(run(tmp_path, events), "ARG002", "LOG008") == ["ARG002"]
+
+
+def test_arguments_that_are_no_json_are_said_to_be_none(tmp_path: Path) -> None:
+    events = [
+        *begun(),
+        added(called(arguments='{"id":')),
+        asked(action(arguments='{"id":')),
+        added(answered(), index=None),
+        done(called(arguments='{"id":')),
+        *ended(),
+    ]
+    findings = run(tmp_path, events).findings
+    [message] = findings.filter(findings["rule"] == "RUN001")["message"]
+    assert message == "get ran although its arguments fail the schema in force: they are no JSON."
