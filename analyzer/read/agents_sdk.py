@@ -112,6 +112,8 @@ class AgentsSdk:
         others: list[int] = []
         base = event_number(self._source, block.first)
         pointers = block.pointer
+        self._ledger.trim()
+        self._results.trim()
         for index, raw in enumerate(block.raw):
             event = base + (index << PART_BITS)
             faults: list[Fault] = []

@@ -153,6 +153,9 @@ class Codex:
         others: list[int] = []
         base = event_number(self._source, block.first)
         pointers = block.pointer
+        for memory in (self._turns, self._calls, self._texts, self._outputs, self._ran):
+            memory.trim()
+        self._items.ledger.trim()
         for index, raw in enumerate(block.raw):
             event = base + (index << PART_BITS)
             faults: list[Fault] = []

@@ -131,10 +131,11 @@ class Responses:
         self._pending: _Pending | None = None
         self._stream: Stream | None = None
         # By session: the tables last shown by a request and by a response, and the state last shown.
-        self._shown: Recent[str | None, _Shown] = Recent(10_000)
-        self._state: Recent[str | None, tuple[Any, ...]] = Recent(10_000)
-        self._asked: Recent[str | None, bool] = Recent(100_000)
-        self._answered: Recent[str | None, str] = Recent(100_000)
+        self._shown: Recent[str | None, _Shown] = Recent(50_000)
+        self._state: Recent[str | None, tuple[Any, ...]] = Recent(50_000)
+        self._asked: Recent[str | None, bool] = Recent()
+        self._same: dict[tuple[str | None, str | None], bool] = {}
+        self._answered: Recent[str | None, str] = Recent()
 
     @staticmethod
     def sniff(records: Sequence[Any], path: str) -> float:
@@ -152,6 +153,9 @@ class Responses:
         others: list[int] = []
         base = event_number(self._source, block.first)
         pointers = block.pointer
+        self._ledger.trim()
+        for memory in (self._shown, self._state, self._asked, self._answered):
+            memory.trim()
         for index, raw in enumerate(block.raw):
             event = base + (index << PART_BITS)
             faults: list[Fault] = []
@@ -465,9 +469,17 @@ class Responses:
                 shown.text, shown.echo = text, ""
         else:
             fresh, shown.echo = shown.echo != table, table
-            fresh = fresh and not (shown.request != "" and same_tools(shown.text, text))
+            fresh = fresh and not (shown.request != "" and self._echoes(shown, text))
         if fresh:
             self._rows.showings.append((event, session, "request", "all", table, pointer))
+
+    def _echoes(self, shown: _Shown, text: bytes) -> bool:
+        """Whether a response says of the tools what its request said."""
+        key = (shown.request, shown.echo)
+        same = self._same.get(key)
+        if same is None:
+            same = self._same[key] = same_tools(shown.text, text)
+        return same
 
     # --- streams ----------------------------------------------------------------------------------------------------
 

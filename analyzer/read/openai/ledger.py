@@ -11,16 +11,18 @@ _KEPT = 400_000
 
 
 class Recent(dict[K, V]):
-    """A dictionary that forgets what was added first once it holds more than `limit` entries."""
+    """A dictionary that `trim`, called once for each block, keeps from growing without end."""
 
     def __init__(self, limit: int = _KEPT) -> None:
         super().__init__()
         self._limit = limit
 
-    def __setitem__(self, key: K, value: V) -> None:
-        if len(self) >= self._limit and key not in self:
-            del self[next(iter(self))]
-        super().__setitem__(key, value)
+    def trim(self, limit: int | None = None) -> None:
+        """Forget what was added first, down to half, once there are more than `limit` entries."""
+        limit = self._limit if limit is None else limit
+        if len(self) > limit:
+            for key in list(self)[: len(self) - limit // 2]:
+                del self[key]
 
 
 class Ledger:
@@ -31,6 +33,12 @@ class Ledger:
         """Call or response id -> session."""
         self._calls: Recent[tuple[str | None, str], tuple[str | None, ...]] = Recent()
         self._results: Recent[tuple[str | None, str], int] = Recent()
+
+    def trim(self) -> None:
+        """Forget what is oldest; called once for each block."""
+        self.owners.trim()
+        self._calls.trim()
+        self._results.trim()
 
     def called(self, session: str | None, call_id: str, emission: str | None) -> None:
         """Note an emission of the model."""
