@@ -198,6 +198,8 @@ def _events(rows: list[Row], columns: dict[str, list[Any]]) -> pl.DataFrame:
     types = pl.Schema({"time_text": pl.String(), "time_us": pl.Int64(), **EVENTS})
     frame = _frame(rows, {}, pl.Schema({name: types[name] for name in _EVENT_COLUMNS}))
     if columns:
+        if not frame["event"].is_sorted():
+            frame = frame.sort("event")
         frame = frame.merge_sorted(_bulk_frame(columns, types).select(frame.columns), "event")
     if frame.is_empty():
         return EVENTS.to_frame()

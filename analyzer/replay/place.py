@@ -42,6 +42,8 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
 
 def _ordered(events: pl.DataFrame) -> pl.DataFrame:
     """Events with `seq`, in the order of `event`; the column `order` says what the order of its session rests on."""
+    if not events["event"].is_sorted():  # an adapter may hold a request back until it knows whose it is
+        events = events.sort("event")
     # Sessions as numbers: hashing and gathering the names again and again would be half the cost of this stage.
     keys = events.select(
         "event",
