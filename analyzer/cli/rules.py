@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import click
 
@@ -41,7 +42,10 @@ def command(*, name: str | None, output_format: str, no_color: bool) -> None:
             )
         found = (rule,)
     if output_format == "json":
-        console.write(json.dumps([_record(rule) for rule in found], ensure_ascii=False, indent=1), "\n")
+        from importlib.resources import files
+
+        measured = json.loads(files("analyzer.rules").joinpath("measured.json").read_bytes())
+        console.write(json.dumps([_record(rule, measured) for rule in found], ensure_ascii=False, indent=1), "\n")
         return
     paper = Paper(width=console.width(), colour=console.colour(wanted=not no_color))
     if name is not None:
@@ -55,7 +59,8 @@ def command(*, name: str | None, output_format: str, no_color: bool) -> None:
     console.write(paper.text())
 
 
-def _record(rule: catalogue.Rule) -> dict[str, str]:
+def _record(rule: catalogue.Rule, measured: dict[str, Any]) -> dict[str, Any]:
+    """The rule, with what it found of the planted faults in the last measured run, or why none can be planted."""
     return {
         "code": rule.code,
         "slug": rule.slug,
@@ -64,6 +69,8 @@ def _record(rule: catalogue.Rule) -> dict[str, str]:
         "scope": rule.scope,
         "title": rule.title,
         "manual": rule.manual,
+        "measured": measured["rules"].get(rule.code),
+        "out_of_reach": measured["out_of_reach"].get(rule.code),
     }
 
 

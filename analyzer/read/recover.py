@@ -34,6 +34,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE = re.compile(r" - at `(key in )?\$(.*)`$", re.DOTALL)
 _STEP = re.compile(r"\.([A-Za-z0-9_]+)|\[(\d+|\.\.\.)\]")
 _TYPE_ROUNDS = 32
+# What a record may be cut in the middle of, beside strings.
+_WORDS = ("true", "false", "null", "-")
 
 
 def parse(raw: bytes) -> tuple[Any, list[Fault]] | Unreadable:
@@ -48,9 +50,10 @@ def parse(raw: bytes) -> tuple[Any, list[Fault]] | Unreadable:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) or error.msg.startswith(("Unterminated string", "Expecting"))
-        open_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        return Unreadable(error.msg, len(text[: error.pos].encode("utf-8", "replace")), cut and open_end)
+        left = text[error.pos :].rstrip()
+        cut = any(word.startswith(left) for word in _WORDS) or error.msg.startswith("Unterminated string")
+        cut = cut or (error.msg.startswith("Invalid \\uXXXX") and len(left) <= len("u1234"))
+        return Unreadable(error.msg, len(text[: error.pos].encode("utf-8", "replace")), cut)
     except RecursionError:
         return Unreadable("nested too deeply to be read", 0, cut=False)
     except ValueError as error:  # an integer of more digits than Python converts

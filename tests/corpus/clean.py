@@ -73,14 +73,25 @@ class Session:
 
 
 def function(name: str, description: str, parameters: Any) -> dict[str, Any]:
-    return {"type": "function", "name": name, "description": description, "parameters": parameters, "defer_loading": False}
+    return {
+        "type": "function",
+        "name": name,
+        "description": description,
+        "parameters": parameters,
+        "defer_loading": False,
+    }
 
 
 def server(label: str, allowed: list[str] | None) -> dict[str, Any]:
     return {
-        **{"type": "mcp", "server_label": label, "transport": {"type": "http", "server_url": "https://c.example/mcp"}},
-        **{"allowed_tools": allowed, "connection_origin": "service", "credential_id": None},
-        **{"request_metadata": {}, "required": False},
+        "type": "mcp",
+        "server_label": label,
+        "transport": {"type": "http", "server_url": "https://c.example/mcp"},
+        "allowed_tools": allowed,
+        "connection_origin": "service",
+        "credential_id": None,
+        "request_metadata": {},
+        "required": False,
     }
 
 

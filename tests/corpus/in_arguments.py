@@ -52,7 +52,13 @@ def tool_not_advertised(log: Log) -> Fault:
 def args_invalid_json(log: Log) -> Fault:
     block = log.block("get_order", "refund")
     whole = text(block.arguments)
-    broken = [whole[: -log.rng.randint(1, 8)], f"```json\n{whole}\n```", str(block.arguments), whole + whole, whole + " ok"]
+    broken = [
+        whole[: -log.rng.randint(1, 8)],
+        f"```json\n{whole}\n```",
+        str(block.arguments),
+        whole + whole,
+        whole + " ok",
+    ]
     log.set_arguments(block.call_id, log.rng.choice(broken))
     return Fault("ARG003", block.call_id, RAN)
 
@@ -107,7 +113,8 @@ def text_tool_call(log: Log) -> Fault:
     content = [{"type": "output_text", "text": said}]
     message = {"type": "message", "id": f"msx_{log.session.number}", "role": "assistant", "phase": "commentary"}
     log.insert(
-        log.turn_end(block.turn) - 1, log.item("done", block.turn, {**message, "content": content, "status": "completed"})
+        log.turn_end(block.turn) - 1,
+        log.item("done", block.turn, {**message, "content": content, "status": "completed"}),
     )
     return Fault("ARG010")
 

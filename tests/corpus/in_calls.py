@@ -28,7 +28,7 @@ def item_id_duplicate(log: Log) -> Fault:
 
 def call_id_invalid(log: Log) -> Fault:
     block = log.block()
-    wrong = log.rng.choice(["", "c" * 100, "call with blanks", None])
+    wrong = log.rng.choice(["", " ", None])
     log.insert(block.done + 1, _item_of(log, block, id=f"fcx_{log.session.number}", call_id=wrong))
     return Fault("CALL003", None, ("LOG007", "LOG010"))
 
@@ -83,6 +83,10 @@ def result_unrequested(log: Log) -> Fault:
     shown = {**log.event(block.added)["item"], "id": item, "call_id": call}
     post = {**copy.deepcopy(log.event(block.post)), "call_id": call}
     log.insert(end, log.item("added", block.turn, shown))
+    # The session shows what it waits for, and this call is not among it.
+    snapshot = copy.deepcopy(log.snapshots()[0]) | {"status": "in_progress"}
+    log.insert(end + 1, {"type": "agent.session.in_progress", "session": snapshot})
+    end += 1
     log.insert(end + 1, log.item("done", block.turn, {**shown, "status": "completed"}))
     log.insert(end + 2, post, "sent")
     return Fault("CALL013", call, ("RUN003",))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import string
+import zlib
 from typing import Any
 
 from tests.corpus.log import Block, Event, Fault, Log
@@ -51,7 +53,11 @@ def output_prose(log: Log) -> Fault:
 
 def error_as_success(log: Log) -> Fault:
     block = log.block("count")
-    said = [{"success": False, "error": "no such shelf"}, {"error": "timeout while counting"}, {"status": "error", "message": "no such shelf"}]
+    said = [
+        {"success": False, "error": "no such shelf"},
+        {"error": "timeout while counting"},
+        {"status": "error", "message": "no such shelf"},
+    ]
     log.set_output(block, text(log.rng.choice(said)))
     return Fault("OUT006", block.call_id, ("DRIFT006",))
 
@@ -60,7 +66,6 @@ def result_contradictory(log: Log) -> Fault:
     block = log.block("get_order", "refund")
     if log.rng.random() < 0.5:
         log.event(block.post)["error"] = "no such order"
-        log.event(block.echo)["item"]["error"] = "no such order"
     else:
         log.set_failure(block, None)
     return Fault("OUT007", block.call_id)
@@ -93,7 +98,7 @@ def schema_drift(log: Log) -> Fault:
         f"{member}: Expected number, received string",
         f"'{member}' is a required property",
         f"data/{member} must be string",
-        f"Invalid params: {member} must match pattern",
+        f"Invalid params: {member} must match pattern ^x[0-9]+$",
     ]
     log.set_failure(block, log.rng.choice(said))
     return Fault("DRIFT001", block.call_id)
@@ -105,15 +110,26 @@ def schema_drift(log: Log) -> Fault:
 def _told(log: Log, rule: str, *texts: str) -> Fault:
     block = log.block("ask")
     log.set_output(block, log.rng.choice(texts))
-    return Fault(rule, block.call_id)
+    # A stack trace that is handed over as a success is a failure dressed as one.
+    return Fault(rule, block.call_id, ("OUT006",) if rule == "SAFE002" else ())
+
+
+def _github_token(word: str) -> str:
+    """A token with its checksum: without it, it is only something that looks like one."""
+    letters = string.digits + string.ascii_uppercase + string.ascii_lowercase
+    number, check = zlib.crc32(word.encode()), ""
+    for _ in range(6):
+        number, digit = divmod(number, 62)
+        check = letters[digit] + check
+    return f"ghp_{word}{check}"
 
 
 def output_secret(log: Log) -> Fault:
-    digits = "".join(log.rng.choices("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", k=36))
+    digits = "".join(log.rng.choices(string.digits + string.ascii_letters, k=36))
     return _told(
         log,
         "SAFE001",
-        f"The token is ghp_{digits}.",
+        f"The token is {_github_token(digits[:30])}.",
         f"db: postgres://shop:{digits[:16]}@db.example.net/orders",
         f"AWS_SECRET_ACCESS_KEY={digits}{digits[:4]} AWS_ACCESS_KEY_ID=AKIA{digits[:16].upper()}",
     )
@@ -123,7 +139,8 @@ def output_stack_trace(log: Log) -> Fault:
     return _told(
         log,
         "SAFE002",
-        'Traceback (most recent call last):\n  File "/srv/a.py", line 4, in find\n    go()\n  File "/srv/b.py", line 9, in go\n    raise ValueError\nValueError',
+        'Traceback (most recent call last):\n  File "/srv/a.py", line 4, in find\n    go()\n'
+        '  File "/srv/b.py", line 9, in go\n    raise ValueError\nValueError',
         "TypeError: x\n  at find (/srv/geo.js:4:7)\n  at main (/srv/app.js:9:1)",
         "java.lang.IllegalStateException: x\n\tat shop.Geo.find(Geo.java:44)\n\tat shop.App.main(App.java:9)",
     )
@@ -169,7 +186,10 @@ def final_not_json(log: Log) -> Fault:
 
 def final_format_misplaced(log: Log) -> Fault:
     for session in log.snapshots():
-        session["agent"]["text"] = {"format": {"type": log.rng.choice(["json_schema", "json_object"])}, "verbosity": "low"}
+        session["agent"]["text"] = {
+            "format": {"type": log.rng.choice(["json_schema", "json_object"])},
+            "verbosity": "low",
+        }
     return Fault("FINAL003")
 
 

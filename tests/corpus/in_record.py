@@ -10,7 +10,9 @@ from tests.corpus.log import Fault, Line, Log
 
 def record_unreadable(log: Log) -> Fault:
     at = log.rng.randint(1, len(log.lines) - 2)
-    raw = log.rng.choice(['{"type":"agent.session.idle",,}', "Traceback (most recent call last):", '{"type": ', "\x00\x01"])
+    raw = log.rng.choice(
+        ['{"type":"agent.session.idle",,}', "Traceback (most recent call last):", '{"type": ', "\x00\x01"]
+    )
     log.lines.insert(at, Line(log.lines[at].at, None, raw=raw))
     return Fault("LOG001")
 
@@ -64,12 +66,9 @@ def json_ambiguous(log: Log) -> Fault:
     member = "page" if "page" in block.arguments else "cents"
     old = f'"{member}":{block.arguments[member]}'
     new = log.rng.choice([f"{old},{old}0", f'"{member}":{2**53 + 1}'])
-    for line in log.lines:
-        if line.event is not None and block.call_id in str(line.event):
-            line.replace.append((f'"call_id":"{block.call_id}"', f'"call_id":"{block.call_id}"'))
     for number in (block.added, block.snapshot, block.done):
         log.lines[number].replace = [(old, new)]
-    return Fault("LOG009", block.call_id, ("ARG001", "RUN001", "ARG007"))
+    return Fault("LOG009", None, ("ARG001", "RUN001", "ARG007"))
 
 
 def request_invalid(log: Log) -> Fault:

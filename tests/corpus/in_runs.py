@@ -6,7 +6,6 @@ import copy
 from datetime import timedelta
 
 from tests.corpus.log import Event, Fault, Log
-from tests.samples.wire import text
 
 
 def _turn(log: Log, turn: str, status: str, *, subagent: str | None = None) -> Event:
@@ -37,18 +36,23 @@ def side_effect_repeated(log: Log) -> Fault:
 
 
 def approval_mismatch(log: Log) -> Fault:
-    """One parcel was approved, another one is tracked."""
+    """One parcel was approved and another one is tracked, or the approval was denied."""
     done = log.rng.choice([(n, e) for n, e in log.events("turn.item.added") if e["item"]["type"] == "mcp_call"])
     number, event = done
     item = event["item"]
     request = {"type": "mcp_tool_call", "server_label": item["server_label"], "name": item["name"], "message": "Allow?"}
     action = {
-        **{"type": "mcp_approval_request", "request_id": f"apr_{log.session.number}", "turn_id": event["turn_id"]},
+        "type": "mcp_approval_request",
+        "request_id": f"apr_{log.session.number}",
+        "turn_id": event["turn_id"],
         "request": {**request, "arguments": {"parcel": "par_000001"}},
     }
     snapshot = copy.deepcopy(log.snapshots()[0])
     snapshot |= {"status": "requires_action", "required_actions": [action]}
-    answer = {"type": "mcp_tool_call", "decision": log.rng.choice(["approve", "approve", "deny"])}
+    denied = log.rng.random() < 0.3
+    if denied:
+        action["request"]["arguments"] = item["arguments"]
+    answer = {"type": "mcp_tool_call", "decision": "deny" if denied else "approve"}
     log.insert(number, {"type": "agent.session.requires_action", "session": snapshot})
     kind = "agent.session.input.mcp_approval_request_result"
     log.insert(number + 1, {"type": kind, "request_id": action["request_id"], "response": answer}, "sent")
@@ -92,13 +96,6 @@ def session_stuck(log: Log) -> Fault:
     return Fault("RUN010", None, ("CALL004", "LOG007"))
 
 
-def prompt_only_contract(log: Log) -> Fault:
-    said = ["Respond with a JSON object that has status and eta.", "Return only valid JSON with the fields a and b."]
-    for session in log.snapshots():
-        session["agent"]["instructions"] = log.rng.choice(said)
-    return Fault("RUN011")
-
-
 def action_waited(log: Log) -> Fault:
     block = log.block()
     wait = timedelta(seconds=log.rng.randint(700, 5_000))
@@ -110,7 +107,7 @@ def action_waited(log: Log) -> Fault:
 def merge_unstructured(log: Log) -> Fault:
     turn, name = f"turn_s{log.session.number:05d}", log.name("scout")
     at = log.turn_end(log.rng.choice(log.turns()))
-    said = log.rng.choice(["I think the network was down.", "It was the rain.", text({"because": 1})])
+    said = log.rng.choice(["I think the network was down.", "It was the rain.", "Cause: the carrier's van."])
     message = {"type": "message", "id": f"msx_{log.session.number}", "role": "assistant", "phase": "final_answer"}
     content = [{"type": "output_text", "text": said}]
     at = log.insert(at, _subagent(log, "scout")) + 1
@@ -127,7 +124,6 @@ MUTATIONS = (
     subagents_over_limit,
     retry_storm,
     session_stuck,
-    prompt_only_contract,
     action_waited,
     merge_unstructured,
 )

@@ -9,7 +9,9 @@ from tests.corpus.clean import closed, function, server
 from tests.corpus.log import Fault, Log
 
 
-def _probe(log: Log, rule: str, *schemas: Any, name: str = "probe", also: tuple[str, ...] = (), words: str = "Probes.") -> Fault:
+def _probe(
+    log: Log, rule: str, *schemas: Any, name: str = "probe", also: tuple[str, ...] = (), words: str = "Probes."
+) -> Fault:
     schema = copy.deepcopy(log.rng.choice(schemas))
     if isinstance(schema, dict):
         # No two sessions advertise one schema: a finding about it would stand in the first of them only.
@@ -86,7 +88,10 @@ def output_contract_missing(log: Log) -> Fault:
 
 
 def tool_deferred_unreachable(log: Log) -> Fault:
-    tool = {**function(log.name("probe"), "Probes.", {**closed(q=TEXT), "title": log.name("of")}), "defer_loading": True}
+    tool = {
+        **function(log.name("probe"), "Probes.", {**closed(q=TEXT), "title": log.name("of")}),
+        "defer_loading": True,
+    }
     session = copy.deepcopy(log.snapshots()[0])
     tools = [*session["agent"]["tools"], tool]
     http = {"method": "POST", "path": f"/v1/agents/sessions/{log.id}", "headers": {}}
@@ -110,8 +115,13 @@ def number_unbounded(log: Log) -> Fault:
 
 
 def table_oversized(log: Log) -> Fault:
-    words = "Probes the shelf, slowly and with care. " * 60
-    log.add_tool(*(function(f"{log.name('probe')}_{n}", words, {**closed(q=TEXT), "title": log.name(f"of{n}")}) for n in range(40)))
+    words = "Probes the shelf, slowly and with care. " * 100
+    log.add_tool(
+        *(
+            function(f"{log.name('probe')}_{n}", words, {**closed(q=TEXT), "title": log.name(f"of{n}")})
+            for n in range(40)
+        )
+    )
     return Fault("TOOL016")
 
 
@@ -122,7 +132,8 @@ def tools_changed_mid_session(log: Log) -> Fault:
         changed = tools[0]["parameters"]
         changed["properties"]["order_id"]["maxLength"] = log.rng.choice([10, 12, 20])
         session["agent"]["tools"] = tools
-    return Fault("DRIFT002", None, ("DRIFT005",))
+    # The contract file keeps to the old table: that is drift, too.
+    return Fault("DRIFT002", None, ("DRIFT001", "DRIFT005"))
 
 
 MUTATIONS = (

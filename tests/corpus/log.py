@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from tests.corpus.clean import Session
@@ -89,14 +90,7 @@ class Log:
             if item["type"] != "function_call" or (tools and item["name"] not in map(self.name, tools)):
                 continue
             call = item["call_id"]
-            about = {
-                "snapshot": self._first(lambda e, c=call: any(a["call_id"] == c for a in _actions(e))),
-                "post": self._first(lambda e, c=call: e["type"].endswith("tool_result") and e["call_id"] == c),
-                "echo": self._first(lambda e, c=call: _item(e).get("type") == "function_call_output" and _item(e)["call_id"] == c),
-                "done": self._first(
-                    lambda e, c=call: e["type"].endswith("item.done") and _item(e).get("call_id") == c
-                ),
-            }
+            about = {what: self._first(partial(_is, what, call)) for what in ("snapshot", "post", "echo", "done")}
             found.append(Block(call, item["name"], event["turn_id"], item["arguments"], number, **about))
         return found
 
@@ -156,7 +150,9 @@ class Log:
     # --- tables
 
     def snapshots(self, since: int = 0) -> list[Event]:
-        return [line.event["session"] for line in self.lines[since:] if line.event is not None and "session" in line.event]
+        return [
+            line.event["session"] for line in self.lines[since:] if line.event is not None and "session" in line.event
+        ]
 
     def add_tool(self, *tools: Event) -> None:
         for session in self.snapshots():
@@ -175,8 +171,11 @@ class Log:
 
     def item(self, stage: str, turn: str, item: Event, index: int | None = 90) -> Event:
         return {
-            **{"type": f"agent.session.turn.item.{stage}", "session_id": self.id, "turn_id": turn},
-            **{"output_index": index, "item": {**item, "turn_id": turn}},
+            "type": f"agent.session.turn.item.{stage}",
+            "session_id": self.id,
+            "turn_id": turn,
+            "output_index": index,
+            "item": {**item, "turn_id": turn},
         }
 
     def again(self, block: Block, at: int, *, turn: str | None = None, **changes: Any) -> tuple[str, int]:
@@ -188,7 +187,12 @@ class Log:
         snapshot["required_actions"] = [a for a in snapshot["required_actions"] if a.get("call_id") == old]
         for event in copies:
             event.pop("event_id", None)
-            filled = text(event).replace(old, new).replace(f"fc_{old[5:]}", f"fc_{new[5:]}").replace(f"fco_{old[5:]}", f"fco_{new[5:]}")
+            filled = (
+                text(event)
+                .replace(old, new)
+                .replace(f"fc_{old[5:]}", f"fc_{new[5:]}")
+                .replace(f"fco_{old[5:]}", f"fco_{new[5:]}")
+            )
             if turn is not None:
                 filled = filled.replace(f'"{block.turn}"', f'"{turn}"')
             event.clear()
@@ -208,12 +212,28 @@ class Log:
         """The log as NDJSON, the recorder's fields beside the event's own."""
         out = []
         for line in self.lines:
-            written = line.raw if line.raw is not None else text({"recorded_at": stamp(line.at), "session_id": self.id, **(line.event or {})})
+            written = (
+                line.raw
+                if line.raw is not None
+                else text({"recorded_at": stamp(line.at), "session_id": self.id, **(line.event or {})})
+            )
             for old, new in line.replace:
                 written = written.replace(old, new)
             out.append(f"{written}\n")
         whole = "".join(out)
         return (whole[: -1 - self.torn] if self.torn else whole).encode("utf-8", "surrogatepass")
+
+
+def _is(what: str, call: str, event: Event) -> bool:
+    """Whether an event is the snapshot, post, echo or end of a call."""
+    item, kind = _item(event), event.get("type", "")
+    if what == "snapshot":
+        return any(action.get("call_id") == call for action in _actions(event))
+    if what == "post":
+        return bool(kind.endswith("tool_result") and event["call_id"] == call)
+    if item.get("call_id") != call:
+        return False
+    return bool(item["type"] == "function_call_output" if what == "echo" else kind.endswith("item.done"))
 
 
 def _item(event: Event) -> Event:
@@ -229,4 +249,3 @@ def _actions(event: Event) -> list[Event]:
 def _load(written: str) -> Event:
     loaded: Event = json.loads(written)
     return loaded
-

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ OUT_OF_REACH = {
     "DRIFT004": "pins beside the log",
     "DRIFT005": "several sessions at once",
     "RUN004": "several sessions at once",
+    "RUN011": "a session for which no output or final schema is given",
     "FINAL004": "ledger fields in the configuration",
 }
 
@@ -112,9 +114,7 @@ def _compared(planted: dict[str, Fault | None], findings: list[dict[str, Any]]) 
         mine = by_file.pop(file, [])
         if fault is not None:
             told.faults[fault.rule] += 1
-            hit = any(
-                each["rule"] == fault.rule and fault.call_id in (None, each["call_id"]) for each in mine
-            )
+            hit = any(each["rule"] == fault.rule and fault.call_id in (None, each["call_id"]) for each in mine)
             told.found[fault.rule] += hit
             if not hit:
                 told.misses.append(f"{fault.rule} {Path(file).name} {fault.call_id}: {[each['rule'] for each in mine]}")
@@ -177,13 +177,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         told = measure(Path(folder), faults=given.faults, clean_sessions=given.clean, only=given.only)
     if given.v:
-        print(*told.misses, *told.strays, sep="\n")
+        sys.stdout.write("".join(f"{line}\n" for line in [*told.misses, *told.strays]))
     measured = record(told)
     if given.faults == FAULTS and given.clean == CLEAN and given.only is None:
         TARGET.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     low = [f"{rule} {figures['recall']}" for rule, figures in measured["rules"].items() if figures["recall"] < 0.95]
-    print(table(measured))
-    print(f"overall {measured['recall']}; below 0.95: {low}; errors on clean: {told.errors_on_clean}")
+    sys.stdout.write(f"{table(measured)}\n")
+    sys.stdout.write(
+        f"overall {measured['recall']}; below 0.95: {low}; errors on clean sessions: {told.errors_on_clean}\n"
+    )
 
 
 if __name__ == "__main__":
