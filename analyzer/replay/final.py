@@ -95,14 +95,27 @@ def final_verdicts(
                 )
         verdicts.append(
             {
-                "verdict": number, "session": session, "tool": TOOL, "role": "final", "side": "advertised",
-                "schema_id": identity, "channel": "contract", "verdict_is": found[0], "reason": found[1],
-                "window": "exact", "payload": payload.kind,
+                "verdict": number,
+                "session": session,
+                "tool": TOOL,
+                "role": "final",
+                "side": "advertised",
+                "schema_id": identity,
+                "channel": "contract",
+                "verdict_is": found[0],
+                "reason": found[1],
+                "window": "exact",
+                "payload": payload.kind,
             }
         )
     contract = {
-        "tool": TOOL, "name": TOOL, "role": "final", "schema_id": identity,
-        "file": final.file, "line": 1, "pointer": "",
+        "tool": TOOL,
+        "name": TOOL,
+        "role": "final",
+        "schema_id": identity,
+        "file": final.file,
+        "line": 1,
+        "pointer": "",
     }
     return (
         pl.DataFrame(verdicts, schema=VERDICTS),
