@@ -19,6 +19,7 @@ from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
+from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.recording import Recording
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
@@ -37,6 +38,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     AnthropicMessages,
     ClaudeCode,
     OpenAIChat,
+    ManagedAgents,
 )
 
 _LONG = 1 << 16
@@ -174,10 +176,10 @@ class _Reader:
             return
         value, faults = parsed
         scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in ADAPTERS]
-        score, name = max(scores, key=lambda pair: pair[0])
-        if score > 0 and name != self._order[0] and not self._adapter(name).read(block.only(index)):
-            self.known.add(name)
-            return
+        for score, name in sorted(scores, key=lambda pair: -pair[0]):
+            if score > 0 and name != self._order[0] and not self._adapter(name).read(block.only(index)):
+                self.known.add(name)
+                return
         native = value.get("type") if isinstance(value, dict) else None
         self._event(*place, pointer, native[:200] if isinstance(native, str) else "", "unknown")
         for fault in faults:

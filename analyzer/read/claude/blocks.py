@@ -167,7 +167,7 @@ class Blocks:
         self._wire = wire
         self._rows = rows
 
-    def call(self, block: Block, at: At, *, kind: str | None = None) -> None:
+    def call(self, block: Block, at: At, *, kind: str | None = None, member: str = "/input") -> None:
         """A call; `kind` is that of its tool where the block's type does not say it: the client runs all of these."""
         text, container = arguments(block.input)
         native = _CALLS[block.type]
@@ -176,7 +176,7 @@ class Blocks:
             (
                 *(at.event, at.session, at.turn, self._wire, at.stage, at.reply, at.emission, block.id),
                 *(block.id, kind or native, block.server_name, block.name, text, container),
-                *(at.status, owed_by, None, at.pointer("/input" if block.input else "")),
+                *(at.status, owed_by, None, at.pointer(member if block.input else "")),
             )
         )
 

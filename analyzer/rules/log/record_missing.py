@@ -103,7 +103,7 @@ def _begun_late(trace: Trace) -> pl.LazyFrame:
     # Where the order of several files is a guess, the beginning may stand in any of them.
     begun = trace.events.lazy().filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
     # Other wires have no event that begins a session.
-    stream = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.")).select("session").unique()
+    stream = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
     return (
         trace.sessions.lazy()
         .filter(~pl.col("from_start"), pl.col("session").is_not_null())
