@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.frames import PART_LIMIT, RECORDED
+from analyzer.frames import PART_LIMIT
 from analyzer.read.rows import Rows
 from analyzer.read.values import microseconds
 
@@ -42,12 +42,8 @@ class Cursor:
 
     def undo(self) -> None:
         """Take back the rows of the record it stands in."""
-        since = self._place.event
-        for name in RECORDED:
-            rows = getattr(self._rows, name)
-            while name != "tables" and rows and rows[-1][0] >= since:
-                rows.pop()
-        self._next = since
+        self._rows.undo(self._place.event)
+        self._next = self._place.event
 
     @property
     def place(self) -> Place:

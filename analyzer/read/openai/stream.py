@@ -1,12 +1,16 @@
-"""What has been streamed of one response: items that are begun, and the pieces of their arguments."""
+"""Streams of responses: items that are begun, the pieces of their arguments, and what finished items say instead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from analyzer.read.openai.items import Item
-from analyzer.read.values import arguments, text_of
+import msgspec
+
+from analyzer.read.openai.bodies import Record, record_of
+from analyzer.read.openai.items import Item, items_of
+from analyzer.read.openai.transcript import Transcript
+from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
 Key = int | str | None
 """The output index; only where the wire leaves it out the item id, which proxies are known to change on the way."""
@@ -58,3 +62,150 @@ class Stream:
         held = self.held.get(key)
         if held is not None:
             held.told = (text, event, pointer)
+
+
+_string = msgspec.json.Decoder(str).decode
+
+_BEGUN = frozenset({"response.created", "response.queued", "response.in_progress"})
+_ENDED = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_PIECES = frozenset(
+    {
+        "response.function_call_arguments.delta",
+        "response.custom_tool_call_input.delta",
+        "response.mcp_call_arguments.delta",
+        "response.mcp_call.arguments.delta",
+    }
+)
+_WHOLE = frozenset(name.removesuffix("delta") + "done" for name in _PIECES)
+
+
+class Streaming:
+    """Takes the events of streams, one response at a time."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self.open: Stream | None = None
+
+    def take(self, record: Record, native: str) -> None:
+        """One event of a stream."""
+        stream = self.open
+        if native in _BEGUN:
+            body = record_of(record.response) if first(record.response) == b"{" else Record()
+            if stream is None or (native == "response.created" and body.id != stream.response):
+                self._begin(body, native)
+            else:
+                self._transcript.cursor.event(native, "session", stream.session, when=stream.when)
+            return
+        if stream is None:
+            stream = self._begin(Record(), None)
+        key = record.output_index if record.output_index is not None else record.item_id
+        if native in _PIECES:
+            self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
+            if first(record.delta) == b'"':
+                stream.piece(key, _string(record.delta))
+        elif native == "response.output_item.added":
+            item = record.item or Item()
+            event, opaque = self._transcript.cursor.event(native, "item", stream.session, when=stream.when)
+            stream.held[key] = Held(item, event, opaque)
+        elif native == "response.output_item.done":
+            event, opaque = self._transcript.cursor.event(native, "item", stream.session, when=stream.when)
+            if record.item is not None:
+                self._finish(stream, key, record.item, event, "/item", opaque=opaque)
+        elif native in _WHOLE:
+            event, opaque = self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
+            whole = record.arguments if bytes(record.arguments) else record.input
+            if first(whole) == b'"':
+                stream.whole(
+                    key, _string(whole), event, "" if opaque else "/arguments" if bytes(record.arguments) else "/input"
+                )
+        elif native in _ENDED:
+            self._completed(record, native, stream)
+        else:
+            self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
+
+    def _begin(self, body: Record, native: str | None) -> Stream:
+        self.end()
+        session = self._transcript.begin(body)
+        stream = self.open = Stream(body.id, session, body.created_at)
+        if native is not None:
+            event, opaque = self._transcript.cursor.event(native, "session", session, when=stream.when)
+            self._transcript.tell(body, event, session, None)
+            self._transcript.tools(body.tools, event, session, 1, None if opaque else "/response/tools")
+            self._transcript.chains.replied(session, body.id, [])
+        return stream
+
+    def _finish(
+        self, stream: Stream, key: int | str | None, item: Item, event: int, member: str, *, opaque: bool
+    ) -> None:
+        """An item is whole: append what was streamed of it where that differs, and then the item."""
+        held = stream.held.pop(key, None)
+        emission = held.item.id if held is not None and held.item.id is not None else item.id
+        at = self._transcript.output(
+            event, stream.session, stream.response, key if isinstance(key, int) else None, opaque=opaque
+        )
+        at.emission, at.member = emission, member
+        if held is not None:
+            for text, where, pointer in held.differing(item):
+                self._streamed(item, text, stream, where, pointer, emission)
+        stream.done[key] = msgspec.structs.replace(item, id=emission)
+        self._transcript.items.take(item, at)
+        self._transcript.chains.replied(stream.session, stream.response, list(stream.done.values()))
+
+    def _streamed(  # noqa: PLR0917 - what one sighting needs
+        self, item: Item, text: str, stream: Stream, event: int, pointer: str, emission: str | None
+    ) -> None:
+        raw = Raw(msgspec.json.encode(text))
+        shown = msgspec.structs.replace(item, arguments=raw, input=raw)
+        if item.type == "mcp_call":
+            shown = msgspec.structs.replace(shown, output=ABSENT, error=ABSENT, status="in_progress")
+        at = self._transcript.output(event, stream.session, stream.response, None, opaque=not pointer)
+        at.stage, at.emission, at.member = "stream", emission, pointer.rpartition("/")[0]
+        self._transcript.items.take(shown, at)
+
+    def _completed(self, record: Record, native: str, stream: Stream) -> None:
+        """The end of a response: what its items say that was not said before."""
+        body = record_of(record.response) if first(record.response) == b"{" else Record()
+        end, _ = self._transcript.cursor.event(native, "session", stream.session, when=stream.when)
+        self._transcript.tell(body, end, stream.session, text_of(body.status) or native.removeprefix("response."))
+        items, faults = items_of(body.output)
+        for fault in faults:
+            self._transcript.rows.faults.append(
+                (end, stream.session, fault.fault, f"/response/output{fault.pointer}", fault.detail, None)
+            )
+        for index, item in enumerate(items):
+            done = stream.done.get(index)
+            if done is not None and _same(done, item):
+                continue
+            held = stream.held.get(index)
+            event, inside = self._transcript.cursor.event(
+                item.type or "message", "item", stream.session, member=f"/response/output/{index}", when=stream.when
+            )
+            if held is None and done is not None:
+                stream.held[index] = Held(done, event, inside)
+            self._finish(stream, index, item, event, "", opaque=inside)
+        if items:
+            stream.held.clear()
+        self._over(stream)
+
+    def end(self) -> None:
+        """The stream is over, whether it was whole or not."""
+        if self.open is not None:
+            self._over(self.open)
+
+    def _over(self, stream: Stream) -> None:
+        """What was begun and never finished is shown as far as it came."""
+        for held in stream.held.values():
+            if held.item.type is not None and held.item.type.endswith("_call"):
+                item = msgspec.structs.replace(held.item, status="in_progress")
+                self._streamed(item, held.text(), stream, held.event, "" if held.opaque else "/item/arguments", item.id)
+        self._transcript.answered[stream.session] = stream.response or ""
+        self.open = None
+
+
+def _same(done: Item, item: Item) -> bool:
+    """Whether the end of a response says of an item what the stream had said."""
+    return (done.type, bytes(done.arguments), bytes(done.input)) == (
+        item.type,
+        bytes(item.arguments),
+        bytes(item.input),
+    )

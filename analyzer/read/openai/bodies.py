@@ -1,0 +1,62 @@
+"""The bodies of the Responses wire as one typed record, and what tells a request from the bodies of other wires."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.read.openai.items import Item
+from analyzer.read.values import ABSENT, Raw, first
+
+
+class Record(msgspec.Struct, gc=False):
+    """Everything that one record may be: a request, a response, a chunk of a stream, an exchange, an envelope."""
+
+    type: str | None = None
+    object: str | None = None
+    id: str | None = None
+    model: str | None = None
+    status: Raw = ABSENT
+    created_at: float | None = None
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    tools: Raw = ABSENT
+    instructions: Raw = ABSENT
+    text: Raw = ABSENT
+    parallel_tool_calls: bool | None = None
+    previous_response_id: str | None = None
+    conversation: Raw = ABSENT
+    stream: Raw = ABSENT
+    store: Raw = ABSENT
+    messages: Raw = ABSENT
+    error: Raw = ABSENT
+    response: Raw = ABSENT
+    response_raw: Raw = ABSENT
+    item: Item | None = None
+    output_index: int | None = None
+    item_id: str | None = None
+    delta: Raw = ABSENT
+    arguments: Raw = ABSENT
+    http: Raw = ABSENT
+    request: Raw = ABSENT
+    body: Raw = ABSENT
+    path: Raw = ABSENT
+    url: Raw = ABSENT
+    uri: Raw = ABSENT
+    event: Raw = ABSENT
+    data: Raw = ABSENT
+    recorded_at: str | float | None = None
+
+
+record_of = msgspec.json.Decoder(Record).decode
+
+
+def asks(record: Record) -> bool:
+    """Whether a body without a type is a request of this wire."""
+    kind = first(record.input)
+    if bytes(record.messages) or bytes(record.output) or kind not in {b"[", b'"'}:
+        return False
+    if record.previous_response_id is not None or bytes(record.conversation) or bytes(record.tools):
+        return True
+    if kind == b"[":
+        return bytes(record.input)[1:].lstrip()[:1] in {b"{", b"]"} and record.model is not None
+    return record.model is not None and bool(bytes(record.store) or bytes(record.instructions) or bytes(record.stream))

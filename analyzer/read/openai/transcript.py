@@ -1,0 +1,250 @@
+"""Requests and responses, in turn: each request waits for its response, which says whose it is; both become rows."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from analyzer.read.openai.bodies import Record
+from analyzer.read.openai.chain import Chains, conversation_of
+from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.openai.items import At, Item, Items, items_of
+from analyzer.read.openai.ledger import Ledger, Recent
+from analyzer.read.openai.tools import same_tools
+from analyzer.read.recover import Fault
+from analyzer.read.rows import Rows
+from analyzer.read.values import Raw, text_of
+
+
+class Pending(msgspec.Struct, gc=False):
+    """A request that waits for its response, which names the session."""
+
+    record: Record
+    items: list[Item]
+    faults: list[Fault]
+    place: Place
+    next: int
+    session: str | None
+    skipped: int
+    """Items of the input that were resent byte by byte."""
+    accepted: bool | None = None
+
+
+class _Shown(msgspec.Struct, gc=False):
+    """The tables a session has shown last; empty: none yet."""
+
+    request: str | None = ""
+    echo: str | None = ""
+    text: bytes = b"[]"
+
+
+_SUMMED = frozenset({"compaction", "context_compaction", "compaction_summary"})
+
+
+class Transcript:
+    """Appends the rows of the requests and responses of one source."""
+
+    def __init__(self, wire: str, rows: Rows, ledger: Ledger) -> None:
+        self.rows = rows
+        self.cursor = Cursor(rows)
+        self.items = Items(wire, rows, ledger, shape="responses")
+        self.chains = Chains(ledger)
+        self.pending: Pending | None = None
+        self.answered: Recent[str | None, str] = Recent()
+        """The latest response of a session."""
+        self._ledger = ledger
+        # By session: the tables last shown by a request and by a response, and the state last shown.
+        self._shown: Recent[str | None, _Shown] = Recent(50_000)
+        self._state: Recent[str | None, tuple[Any, ...]] = Recent(50_000)
+        self._asked: Recent[str | None, bool] = Recent()
+        self._same: dict[tuple[str | None, str | None], bool] = {}
+
+    def trim(self) -> None:
+        """Forget what is oldest; called once for each block."""
+        self._ledger.trim()
+        for memory in (self._shown, self._state, self._asked, self.answered):
+            memory.trim()
+
+    def request(self, record: Record, place: Place, *, accepted: bool | None) -> None:
+        """Keep a request until its response says which session it began."""
+        self.flush(None)
+        self.cursor.move(place, max(self.cursor.next, place.event))
+        chained = record.previous_response_id is not None or bytes(record.conversation)
+        session = conversation_of(record.conversation) or self.chains.named(record.previous_response_id)
+        text = bytes(record.input)
+        skipped = 0
+        faults: list[Fault] = []
+        if text[:1] == b'"':
+            items = [Item(type="message", role="user", content=record.input)]
+        else:
+            size = 0
+            if not chained:
+                session, size, skipped = self.chains.resent(text)
+            items, faults = items_of(text if not size else b"[" + text[size + 1 :])
+            if session is None:
+                session = self.chains.of_items(items)
+        self.pending = Pending(record, items, faults, place, self.cursor.next, session, skipped, accepted)
+
+    def flush(self, session: str | None, *, accepted: bool | None = None, when: float | None = None) -> str | None:
+        """Append the request that waits, as part of `session` where its own words name none; the session it got."""
+        pending, self.pending = self.pending, None
+        if pending is None:
+            return session
+        here, back = self.cursor.place, self.cursor.next
+        self.cursor.move(pending.place, pending.next)
+        session = self._ask(pending, session, accepted=pending.accepted if accepted is None else accepted, when=when)
+        # The response may stand in the same record: its events come after those of the request.
+        self.cursor.move(here, self.cursor.next if here.event == pending.place.event else back)
+        return session
+
+    def _ask(self, pending: Pending, session: str | None, *, accepted: bool | None, when: float | None) -> str:
+        record, items = pending.record, pending.items
+        chained = record.previous_response_id is not None or bool(bytes(record.conversation))
+        text = bytes(record.input)
+        session = pending.session or session or f"request-{blake2b(text, digest_size=6).hexdigest()}"
+        native = "request.continue" if chained else "request.create"
+        event, opaque = self.cursor.event(native, "request", session, when=when)
+        self._asked[session] = True
+        self.tell(record, event, session, None)
+        self.tools(record.tools, event, session, 0, None if opaque else "/tools")
+        for fault in pending.faults:
+            self.rows.faults.append((event, session, fault.fault, f"/input{fault.pointer}", fault.detail, fault.at))
+        whole = text[:1] == b'"'
+        if not chained and not whole:
+            self.chains.sent(session, text, pending.skipped + len(items))
+        latest = self.answered.get(session)
+        after = (record.previous_response_id or latest or "") if chained else None
+        seen: dict[str, int] = {}
+        for index, item in enumerate(items, pending.skipped):
+            member = "/input" if whole else f"/input/{index}"
+            event, opaque = self.cursor.event(item.type or "message", "item", session, member=member, when=when)
+            if whole:
+                said = ("user", None, None, text_of(item.content))
+                self.rows.messages.append((event, session, None, None, *said, ""))
+                continue
+            at = At(event, session, stage="history", accepted=accepted, opaque=opaque)
+            self._place_item(item, at, after=after, known=latest is not None, seen=seen)
+            self.items.take(item, at)
+        if accepted is not False and not chained:
+            for name, count in seen.items():
+                self._ledger.answer(session, name, count)
+        return session
+
+    def _place_item(self, item: Item, at: At, *, after: str | None, known: bool, seen: dict[str, int]) -> None:
+        """Say of an item of an input whether it is new, and which emission it is."""
+        native = item.type or "message"
+        if after is not None:
+            at.answer = "post"
+            if native.endswith("_output") and item.call_id is not None:
+                # Sent again after the same response it is the same result; after another one it is a second result.
+                at.emission = item.id or f"{item.call_id}!{after}"
+            return
+        if native.endswith("_output"):
+            name = item.call_id
+        elif native == "message":
+            name = None if item.role == "assistant" else f"message {hash(bytes(item.content))}"
+            at.fresh = not (item.role == "assistant" and known)
+        elif native in _SUMMED:
+            name = f"{native} {item.id or hash(bytes(item.encrypted_content))}"
+        else:
+            return
+        if name is None:
+            return
+        nth = seen.get(name, 0)
+        seen[name] = nth + 1
+        new = nth >= self._ledger.answered(at.session, name)
+        if native.endswith("_output"):
+            at.emission = item.id or f"{name}!{nth}"
+            at.answer = "post" if new else "history"
+        else:
+            at.fresh = at.fresh and new
+
+    def begin(self, record: Record) -> str | None:
+        """The session of a response, after its request was appended."""
+        session = conversation_of(record.conversation)
+        before = record.previous_response_id
+        if session is None and before is not None:
+            session = self.chains.named(before)
+        pending = self.pending
+        if pending is not None:
+            asked = pending.record.previous_response_id
+            if asked is not None and before is not None and asked != before:
+                self.flush(None)  # a response to another request
+            else:
+                pending.session = session or pending.session
+                session = self.flush(record.id, when=record.created_at)
+        if session is None:
+            session = self.chains.named(record.id)
+        return session
+
+    def response(self, record: Record) -> None:
+        """A whole response."""
+        session = self.begin(record)
+        event, opaque = self.cursor.event("response", "session", session, when=record.created_at)
+        self.tell(record, event, session, text_of(record.status))
+        self.tools(record.tools, event, session, 1, None if opaque else "/tools")
+        items, faults = items_of(record.output)
+        for fault in faults:
+            self.rows.faults.append((event, session, fault.fault, f"/output{fault.pointer}", fault.detail, fault.at))
+        self.chains.replied(session, record.id, items)
+        reply = record.id or f"reply {event}"
+        for index, item in enumerate(items):
+            native = item.type or "message"
+            event, opaque = self.cursor.event(
+                native, "item", session, member=f"/output/{index}", when=record.created_at
+            )
+            self.items.take(item, self.output(event, session, reply, index, opaque=opaque))
+        self.answered[session] = record.id or ""
+
+    def output(self, event: int, session: str | None, reply: str | None, index: int | None, *, opaque: bool) -> At:
+        """Where an item of a response stands."""
+        owed_by = "client" if session in self._asked else "unknown"
+        return At(event, session, reply=reply, index=index, owed_by=owed_by, opaque=opaque)
+
+    def tell(self, record: Record, event: int, session: str | None, status: str | None) -> None:
+        """Append the state of the session where it says something new."""
+        state = (record.model, record.parallel_tool_calls, bytes(record.text), hash(bytes(record.instructions)))
+        if status is None and self._state.get(session) == state:
+            return
+        self._state[session] = state
+        text = bytes(record.text)
+        instructions = text_of(record.instructions)
+        self.rows.session_states.append(
+            (
+                *(event, session, status, None, None, record.model, None, record.parallel_tool_calls),
+                *(text.decode() if text[:1] == b"{" else None, instructions, None, None),
+            )
+        )
+
+    def tools(self, tools: Raw, event: int, session: str | None, side: int, pointer: str | None) -> None:
+        """Show the table of a request (side 0) or the echo of a response (side 1) where it says something new."""
+        text = bytes(tools)
+        if not text:
+            return
+        if text[:1] not in {b"[", b"n"}:
+            detail = "tools is neither a list nor null"
+            self.rows.faults.append((event, session, "member_type", pointer or "", detail, None))
+            return
+        table = self.items.table(text) if text[:1] == b"[" else None
+        shown = self._shown.get(session)
+        if shown is None:
+            shown = self._shown[session] = _Shown()
+        if side == 0:
+            fresh, shown.request = shown.request != table, table
+            if fresh:
+                shown.text, shown.echo = text, ""
+        else:
+            fresh, shown.echo = shown.echo != table, table
+            fresh = fresh and not (shown.request != "" and self._echoes(shown, text))
+        if fresh:
+            self.rows.showings.append((event, session, "request", "all", table, pointer))
+
+    def _echoes(self, shown: _Shown, text: bytes) -> bool:
+        """Whether a response says of the tools what its request said."""
+        key = (shown.request, shown.echo)
+        same = self._same.get(key)
+        if same is None:
+            same = self._same[key] = same_tools(shown.text, text)
+        return same
