@@ -18,6 +18,9 @@ from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES
 Frames = dict[str, pl.DataFrame]
 
 
+_SOURCE = pl.col("event") // (1 << RECORD_BITS + PART_BITS)
+
+
 def partition_of(session: str | None, partitions: int) -> int:
     """The partition of a session: a hash of our own, because Polars' changes between versions."""
     return crc32((session or "").encode("utf-8", "surrogatepass")) % partitions
@@ -129,9 +132,8 @@ class Recording:
 
 
 def _without(frames: Frames, sources: list[int]) -> Frames:
-    source = pl.col("event") // (1 << RECORD_BITS + PART_BITS)
     return {
-        name: frame if name == "tables" else frame.filter(~source.is_in(sources)) for name, frame in frames.items()
+        name: frame if name == "tables" else frame.filter(~_SOURCE.is_in(sources)) for name, frame in frames.items()
     }
 
 
@@ -229,7 +231,7 @@ def _housed(homeless: Frames, turns: pl.DataFrame, firsts: pl.DataFrame) -> Fram
     ).select(
         "event",
         session=pl.coalesce(
-            "of_turn", "of_file", pl.format("(unrecorded {})", pl.col("event").floordiv(1 << RECORD_BITS + PART_BITS) + 1)
+            "of_turn", "of_file", pl.concat_str(pl.lit("(unrecorded "), (_SOURCE + 1).cast(pl.String), pl.lit(")"))
         ),
     )
     return {

@@ -68,17 +68,17 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
 def closed(raw: bytes) -> bytes:
     """The beginning of a JSON text, cut after its last whole member or element and closed there."""
     open_: list[int] = []
-    end, closers = 0, b""
+    end, depth = 0, 0  # after the last whole thing only opening brackets follow, so what was open there still is
     for token in _TOKEN.finditer(raw):
         mark = raw[token.start()]
         if mark in b"{[":
             open_.append(mark + 2)  # the code of a closing bracket is two more than that of its opening one
         elif mark in b"}]" and open_:
             open_.pop()
-            end, closers = token.end(), bytes(reversed(open_))
+            end, depth = token.end(), len(open_)
         elif mark == ord(","):
-            end, closers = token.start(), bytes(reversed(open_))
-    return raw[:end] + closers
+            end, depth = token.start(), len(open_)
+    return raw[:end] + bytes(reversed(open_[:depth]))
 
 
 def _clean(root: Any, pointer: str, faults: list[Fault]) -> Any:

@@ -9,69 +9,91 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import CALLS
-
-Frames = dict[str, pl.DataFrame]
-
-_SCOPE = ("session", "turn", "pair_id")
-
-HOSTED = "hosted"
+from analyzer.replay.scopes import NUMBERS, number
 
 
 def tool_key(kind: pl.Expr, server: pl.Expr, name: pl.Expr) -> pl.Expr:
     """The tool key: `function::NAME`, `mcp:SERVER:NAME`, `namespace:NS:NAME`, `hosted::TYPE`."""
     server = server.fill_null("")
     word = pl.when((kind == "function") & (server != "")).then(pl.lit("namespace")).otherwise(kind)
-    return pl.format("{}:{}:{}", word, server, name.fill_null(""))
+    # not pl.format: in Polars 2.1 it panics on frames of several chunks with nulls
+    return pl.concat_str(word, pl.lit(":"), server, pl.lit(":"), name.fill_null(""))
 
 
 def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """CALL_SIGHTINGS with seq -> (calls without their result, the sightings with `call`)."""
+    """CALL_SIGHTINGS of `scopes.scoped` -> (calls without their result, the sightings with `call`).
+
+    The calls keep the numbers of `scopes`. Groups are made of row numbers alone; texts are gathered once, at the end.
+    """
     if sightings.is_empty():
-        calls = pl.DataFrame(schema={**CALLS, "reply_text": pl.String()})
-        return calls, sightings.with_columns(call=pl.lit(None, pl.Int64))
-    order = ("session", "seq", "event", "place")
-    seen = sightings.with_row_index("place").sort(order)
-    scope = [pl.col(name) for name in _SCOPE]
-    # One emission per scope is the rule: the window functions below are for the scopes that have more.
-    groups = seen.lazy().select(
-        _group=pl.struct(scope).hash(), name="name", item_id="item_id"
+        calls = pl.DataFrame(schema={**CALLS, "reply_text": pl.String(), **sightings.select(NUMBERS).schema})
+        return calls, sightings.drop(NUMBERS).with_columns(call=pl.lit(None, pl.Int64))
+    seen = sightings.with_row_index("_row")
+    row = pl.col("_row")
+    keys = seen.select(
+        "_row",
+        "_scope",
+        _item=number("item_id"),
+        _name=number("name"),
+        _text=number("text"),
+        item=pl.when(pl.col("item_id").is_not_null()).then(row),
+        text=pl.when(pl.col("text").is_not_null()).then(row),
+        done=pl.when((pl.col("stage") == "done") & pl.col("text").is_not_null()).then(row),
+        status=pl.when(pl.col("status").is_not_null()).then(row),
+        action=pl.when(pl.col("stage") == "action").then(row),
+        reply=pl.when(pl.col("reply").is_not_null()).then(row),
     )
-    emission = pl.coalesce(
-        pl.col("item_id").forward_fill().over(_SCOPE), pl.col("item_id").backward_fill().over(_SCOPE)
+    keys = _emissions(keys).with_columns(first=row.min().over("_scope", "_emission", "_name"))
+    rows = keys.group_by("first").agg(
+        pl.col("item", "text", "done", "action", "reply").min(),
+        pl.col("status").max(),
+        last=row.max(),
+        sightings=pl.len().cast(pl.Int64),
+        one=pl.col("_text").min() == pl.col("_text").max(),
     )
-    del groups
-    seen = seen.with_columns(emission=emission)
-    keys = (*_SCOPE, "emission", "name")
-    first = pl.col("seq").first()
-    finished = pl.col("text").filter(pl.col("stage") == "done")
-    chosen = pl.when(pl.col("text").n_unique() == 1).then(pl.col("text").first()).otherwise(
-        pl.coalesce(finished.first(), pl.col("text").drop_nulls().first())
+    several = keys.join(rows.filter(~pl.col("one")), on="first", how="semi").filter(pl.col("_text").is_not_null())
+    copies = several.group_by("first").agg(copies=pl.col("_text").n_unique().cast(pl.Int64))
+    rows = rows.join(copies, on="first", how="left").with_columns(
+        copies=pl.coalesce("copies", pl.col("one").cast(pl.Int64), 0), chosen=pl.coalesce("done", "text")
     )
-    calls = (
-        seen.lazy()
-        .group_by(keys, maintain_order=True)
-        .agg(
-            first.alias("seq"),
-            pl.col("event", "pointer", "wire", "call_id", "kind", "server", "owed_by", "container").first(),
-            item_id=pl.col("item_id").drop_nulls().first(),
-            text=chosen,
-            status=pl.col("status").drop_nulls().last(),
-            action_seq=pl.col("seq").filter(pl.col("stage") == "action").first(),
-            action_event=pl.col("event").filter(pl.col("stage") == "action").first(),
-            last_seq=pl.col("seq").last(),
-            sightings=pl.len().cast(pl.Int64),
-            copies=pl.col("text").drop_nulls().n_unique().cast(pl.Int64),
-            reply_text=pl.col("reply").drop_nulls().first(),
-        )
-        .sort("session", "seq", "event", "pointer")
-        .with_row_index("call")
-        .with_columns(
-            pl.col("call").cast(pl.Int64), tool=tool_key(pl.col("kind"), pl.col("server"), pl.col("name"))
-        )
-        .collect()
+    calls = _gathered(seen, rows).sort("session", "seq", "event", "pointer").with_row_index("call")
+    calls = calls.with_columns(
+        pl.col("call").cast(pl.Int64), tool=tool_key(pl.col("kind"), pl.col("server"), pl.col("name"))
     )
-    seen = seen.join(calls.select(*keys, "call"), on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return _evidence(calls, seen), seen.drop("place", "emission")
+    numbered = keys.select("first").join(calls.select("first", "call"), on="first", how="left", maintain_order="left")
+    seen = seen.drop("_row", *NUMBERS).with_columns(numbered["call"])
+    return _evidence(calls.drop("first"), seen), seen
+
+
+def _emissions(keys: pl.DataFrame) -> pl.DataFrame:
+    """The rows with `_emission`: what shows no item id is of the emission before it, else of the one after it."""
+    item = pl.col("_item")
+    several = keys.select((item.min() != item.max()).over("_scope").fill_null(value=False)).to_series()
+    # One emission in a scope is the rule: the window functions are for the scopes that have more.
+    if not several.any():
+        return keys.with_columns(_emission=pl.lit(None, pl.UInt32))
+    filled = pl.coalesce(item.forward_fill().over("_scope"), item.backward_fill().over("_scope"))
+    part = keys.filter(several).select("_row", _emission=filled)
+    return keys.join(part, on="_row", how="left", maintain_order="left")
+
+
+def _gathered(seen: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The calls that rows of row numbers stand for."""
+    columns = ("session", "turn", "pair_id", "name", "event", "pointer", "wire", "call_id", "kind", "server", "owed_by")
+    first = seen.select(*columns, "container", "seq", *NUMBERS)[rows["first"]]
+    places = {
+        "item_id": ("item_id", "item"),
+        "text": ("text", "chosen"),
+        "status": ("status", "status"),
+        "action_seq": ("seq", "action"),
+        "action_event": ("event", "action"),
+        "last_seq": ("seq", "last"),
+        "reply_text": ("reply", "reply"),
+    }
+    return first.with_columns(
+        *(seen[column].gather(rows[place]).alias(name) for name, (column, place) in places.items()),
+        *rows.select("first", "sightings", "copies"),
+    )
 
 
 def _evidence(calls: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
@@ -89,35 +111,39 @@ def _evidence(calls: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """RESULT_SIGHTINGS with seq -> (results without their call, the sightings with `result`)."""
-    seen = sightings.with_row_index("place").sort("session", "seq", "event", "place")
-    refused = pl.col("accepted").fill_null(value=True).not_()
-    # The same post again under its idempotency key is one post.
-    repeated = pl.col("key").is_not_null() & (pl.int_range(pl.len()).over(*_SCOPE, "key") > 0)
-    # And the same item sent again (a request tried twice, a session read from two files) is one.
-    resent = pl.col("item_id").is_not_null() & (pl.int_range(pl.len()).over(*_SCOPE, "item_id", "stage") > 0)
-    posted = seen.filter(~refused & pl.col("stage").is_in(["post", "executor", "message"])).filter(~(repeated | resent))
-    shown = seen.filter(pl.col("stage").is_in(["echo", "history"]))
-    again = pl.col("item_id").is_not_null() & (pl.int_range(pl.len()).over(*_SCOPE, "item_id") > 0)
-    shown = shown.filter(~again)
-    rank = pl.int_range(pl.len(), dtype=pl.Int64).over(_SCOPE)
-    posted = posted.with_columns(nth=rank)
-    shown = shown.with_columns(nth=rank)
-    echoes = shown.select(*_SCOPE, "nth", "status", "error", "item_id", echo_event="event", echo_place="place")
-    together = posted.drop("status", "item_id").join(
-        echoes.rename({"error": "echo_error"}), on=[*_SCOPE, "nth"], how="left", nulls_equal=True, maintain_order="left"
+    """RESULT_SIGHTINGS of `scopes.scoped` -> (results without their call, the sightings with `result`).
+
+    The results keep the numbers of `scopes`.
+    """
+    seen = sightings.with_row_index("place")
+    keys = seen.select("place", "_scope", "stage", "accepted", _item=number("item_id"), _key=number("key"))
+    posted = keys.filter(
+        pl.col("accepted").fill_null(value=True) & pl.col("stage").is_in(["post", "executor", "message"])
     )
-    alone = shown.join(posted.select("place", *_SCOPE, "nth"), on=[*_SCOPE, "nth"], how="anti", nulls_equal=True)
+    # The same post again under its idempotency key is one post; the same item sent again (a request tried twice, a
+    # session read from two files) is one too.
+    posted = posted.filter(~(_repeats(posted, "_key") | _repeats(posted, "_item", "stage")))
+    shown = keys.filter(pl.col("stage").is_in(["echo", "history"]))
+    shown = shown.filter(~_repeats(shown, "_item"))
+    nth = pl.int_range(pl.len(), dtype=pl.Int64).over("_scope")
+    posted = posted.select("place", "_scope", nth=nth)
+    shown = shown.select("_scope", nth=nth, echo_place="place")
+    on = ["_scope", "nth"]
+    together = posted.join(shown, on=on, how="left").select("place", "echo_place", said="echo_place")
+    alone = shown.join(posted, on=on, how="anti").select(
+        place="echo_place", echo_place=pl.lit(None, pl.UInt32), said="echo_place"
+    )
+    rows = pl.concat([together, alone])
     columns = (
-        *("session", "turn", "wire", "call_id", "pair_id", "name", "success", "status", "error", "text", "container"),
-        *("structured", "seq", "event", "pointer", "stage", "key", "echo_event", "place", "echo_place"),
+        *("session", "turn", "wire", "call_id", "pair_id", "name", "success", "error", "text", "container"),
+        *("structured", "seq", "event", "pointer", "stage", "key", "place", *NUMBERS),
     )
     results = (
-        pl.concat(
-            [
-                together.select(columns),
-                alone.with_columns(echo_event=pl.lit(None, pl.Int64), echo_place=pl.lit(None, pl.UInt32)).select(columns),
-            ]
+        seen.select(columns)[rows["place"]]
+        .with_columns(
+            rows["echo_place"],
+            seen["status"].gather(rows["said"]),
+            seen["event"].gather(rows["echo_place"]).alias("echo_event"),
         )
         .sort("session", "seq", "event", "place")
         .with_row_index("result")
@@ -129,10 +155,18 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
             results.filter(pl.col("echo_place").is_not_null()).select("result", place="echo_place"),
         ]
     )
-    seen = seen.join(owner, on="place", how="left", maintain_order="left").drop("place")
-    if seen.height > owner.height:
+    owned = seen.select("place").join(owner, on="place", how="left", maintain_order="left")
+    if owner.height < keys.filter(pl.col("accepted").fill_null(value=True)).height:
         # What was left out as a copy shows the result that it copies.
-        copied = pl.col("result").drop_nulls().first().over(*_SCOPE, "item_id")
-        copies = pl.col("result").is_null() & pl.col("item_id").is_not_null() & ~refused
-        seen = seen.with_columns(result=pl.when(copies).then(copied).otherwise("result"))
-    return results.drop("place", "echo_place"), seen
+        copied = pl.col("result").drop_nulls().first().over("_scope", "_item")
+        mine = pl.col("_item").is_not_null() & pl.col("accepted").fill_null(value=True)
+        owned = keys.with_columns(owned["result"]).select(result=pl.coalesce("result", pl.when(mine).then(copied)))
+    return results.drop("place", "echo_place"), seen.drop("place", *NUMBERS).with_columns(owned["result"])
+
+
+def _repeats(shown: pl.DataFrame, *key: str) -> pl.Series:
+    """Which rows repeat the key in their scope; where its first column is null, as in most wires, none does."""
+    if shown[key[0]].null_count() == shown.height:
+        return pl.repeat(value=False, n=shown.height, eager=True)
+    again = pl.col(key[0]).is_not_null() & (pl.int_range(pl.len()).over("_scope", *key) > 0)
+    return shown.select(again).to_series()

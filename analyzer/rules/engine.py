@@ -12,6 +12,10 @@ from analyzer.rules.catalogue import Rule
 from analyzer.trace import Trace
 
 
+# Whatever a rule breaks with, the others must run; a panic inside Polars is no Exception.
+_BROKEN = (Exception, pl.exceptions.PanicException)
+
+
 class Crash(NamedTuple):
     """A rule that broke: our own fault, never the log's."""
 
@@ -26,16 +30,16 @@ def run(rules: Sequence[Rule], trace: Trace) -> tuple[pl.DataFrame, list[Crash]]
     for rule in rules:
         try:
             plans.append((rule, _whole(rule, rule.check(trace))))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other rules must run
+        except _BROKEN as error:
             crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
     try:
         found = pl.collect_all([plan for _, plan in plans])
-    except Exception:  # noqa: BLE001 - find the one, keep the others
+    except _BROKEN:  # find the one, keep the others
         found = []
         for rule, plan in plans:
             try:
                 found.append(plan.collect())
-            except Exception as error:  # noqa: BLE001
+            except _BROKEN as error:
                 crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
     empty = pl.DataFrame(schema={"rule": pl.String, "slug": pl.String, **HITS})
     return pl.concat([empty, *found]), crashes
