@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -113,6 +115,11 @@ class AuditApp(App[None]):
 
     def on_mount(self) -> None:
         """Paint the first screen, then read behind it."""
+        with contextlib.suppress(
+            NotImplementedError, RuntimeError, ValueError
+        ):  # not on this system, not in this thread
+            for name in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(name, self.exit)
         self.set_class(self.glyphs is ASCII, "-ascii")
         self.push_screen(Overview())
         self.call_after_refresh(self._read)

@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.tui.screens import querybar, workspace
 from tests.tui import saved
-from tests.tui.hostile import EVERYTHING
+from tests.tui.hostile import PAYLOADS
 
 
 @pytest.fixture(autouse=True)
@@ -29,5 +29,6 @@ def plain_audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def hostile_audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give one whose every foreign text holds all payloads."""
-    return saved.write(tmp_path_factory.mktemp("hostile"), 2_000, sessions=2, strange=EVERYTHING)
+    """Give one of fifteen sessions, each with one hostile text in every foreign text of it."""
+    folder = tmp_path_factory.mktemp("hostile")
+    return saved.write(folder, 1_500, sessions=15, strange=tuple(PAYLOADS.values()), faults=50)

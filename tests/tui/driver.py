@@ -85,6 +85,6 @@ async def opened(
         await app.settled()
 
 
-def run(story: Coroutine[Any, Any, None]) -> None:
+def run(story: Coroutine[Any, Any, None], seconds: float = 300) -> None:
     """Run one test's story."""
-    asyncio.run(asyncio.wait_for(story, 120))
+    asyncio.run(asyncio.wait_for(story, seconds))

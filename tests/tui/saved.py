@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,6 @@ def schema_id(schema: dict[str, Any]) -> str:
 
 
 def arguments(n: int, tool: str) -> dict[str, Any]:
-    if n % 1000 == 0:
-        return {"path": n, "limt": 3}
     return {"path": f"src/{tool}/{n}.py", "limit": n % 7}
 
 
@@ -60,25 +59,37 @@ def record(n: int, session: str) -> dict[str, Any]:
     return {**head, "type": "item.delta", "delta": f"part {n}"}
 
 
-def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "", big: int = 0) -> Path:
-    """Write log and audit; `strange` is put into every foreign text that people see,
-    `big` leaves into the first event. Gives the audit's folder."""
+def write(
+    folder: Path, events: int, *, sessions: int = 0, strange: Sequence[str] = ("",), big: int = 0, faults: int = 1000
+) -> Path:
+    """Write log and audit, and give the audit's folder.
+
+    Every foreign text of session n that people see holds `strange[n]`; unless that is empty, the first event of the
+    session is deep and huge too. `big` leaves stand in the first event; every `faults`-th event breaks its contract.
+    """
     sessions = sessions or max(1, min(50, events // 400))
     each = events // sessions
-    names = [f"s{n:03d}{strange}" for n in range(sessions)]
+    odd = [strange[n % len(strange)] for n in range(sessions)]
+    names = [f"s{n:03d}{odd[n]}" for n in range(sessions)]
     log, audit = folder / "log.ndjson", folder / "audit"
     audit.mkdir(parents=True)
     offsets, lengths, digest, at = [], [], hashlib.sha256(), 0
     with log.open("wb") as file:
         for n in range(events):
-            line = record(n, names[min(n // each, sessions - 1)])
-            if strange:
-                line["note"], line[f"key{strange}"] = strange, [strange]
-                if "item" in line and "name" in line["item"]:
-                    line["item"]["name"] += strange
+            at_session = min(n // each, sessions - 1)
+            line, mark = record(n, names[at_session]), odd[at_session]
+            if n % faults == 0 and "item" in line:
+                line["item"]["arguments"] = json.dumps({"path": n, "limt": 3})
+            if mark:
+                line["note"], line[f"key{mark}"] = mark, [mark]
+                if "name" in line.get("item", {}):
+                    line["item"]["name"] += mark
             if big and n == 0:
                 line["leaves"] = {f"k{k}": {"name": f"n{k}", "at": k, "on": True} for k in range(big // 3)}
             raw = json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            if mark and n % each == 0:
+                deep, huge = b"[" * 3_000 + b"]" * 3_000, b"x" * 200_000
+                raw = raw[:-1] + b', "deep": ' + deep + b', "huge": "' + huge + b'"}'
             offsets.append(at)
             lengths.append(len(raw))
             file.write(raw + b"\n")
@@ -157,7 +168,7 @@ def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "", bi
         for ordinal, first in enumerate(range(starts[i] - starts[i] % TURN, starts[i + 1], TURN)):
             since = max(first, starts[i]) - starts[i]
             until = min(first + TURN, starts[i + 1]) - 1 - starts[i]
-            helper = f"helper-{ordinal % 3}{strange}" if ordinal % 3 else None
+            helper = f"helper-{ordinal % 3}{odd[i]}" if ordinal % 3 else None
             turns.append(
                 {
                     "session": name,
@@ -184,7 +195,7 @@ def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "", bi
         for tool in TOOLS:
             common = {
                 "session": name,
-                "tool": f"function::{tool}{strange}",
+                "tool": f"function::{tool}{odd[i]}",
                 "role": "arguments",
                 "exact": True,
                 "channel": "session",
@@ -219,15 +230,15 @@ def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "", bi
     calls, results, verdicts, violations, findings = [], [], [], [], []
     for number, k in enumerate(range(0, events, CALLED)):
         i = min(k // each, sessions - 1)
-        tool = TOOLS[number % len(TOOLS)] + strange
+        tool = TOOLS[number % len(TOOLS)] + odd[i]
         line = record(k, names[i])
         where = "/item/arguments"
-        bad = k % 1000 == 0
+        bad = k % faults == 0
         common = {
             "session": names[i],
             "turn": f"turn_{k // TURN}",
             "wire": "sample",
-            "call_id": f"call_{k}{strange}",
+            "call_id": f"call_{k}{odd[i]}",
             "pair_id": f"call_{k}",
             "tool": f"function::{tool}",
         }
@@ -296,7 +307,7 @@ def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "", bi
                 "path": "$['path']",
                 "keyword": "type",
                 "schema_pointer": "/$defs/path/type",
-                "expected": f"string{strange}",
+                "expected": f"string{odd[i]}",
                 "actual": str(k),
             },
             {
@@ -333,14 +344,14 @@ def write(folder: Path, events: int, *, sessions: int = 0, strange: str = "", bi
             ("error", "ARG001", "args-schema-mismatch"),
             ("warning", "CALL008", "result-late"),
             ("info", "LOG003", "event-unknown"),
-        )[number // 100 % 3]
+        )[number // (faults // CALLED) % 3]
         findings.append(
             {
                 "rule": rule,
                 "slug": slug,
                 "severity": severity,
                 "confidence": "certain",
-                "message": f"{k} is not of type 'string'{strange}",
+                "message": f"{k} is not of type 'string'{odd[i]}",
                 **{key: common[key] for key in ("session", "turn", "call_id")},
                 "agent": "main",
                 "tool": tool,

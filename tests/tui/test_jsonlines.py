@@ -150,7 +150,7 @@ def test_flags_mark_the_place_and_the_folded_way_to_it() -> None:
 def test_find_unfolds_what_holds_the_text() -> None:
     raw = json.dumps({"a": [{"x": "needle one"}, {"needle": 2}], "z": "NEEDLE"}).encode()
     model = JsonLines(raw)
-    rows = []
+    rows: list[str] = []
     at = 0
     while (row := model.find("needle", at, 1)) is not None and len(rows) < 5:
         rows.append(model.lines[row].pointer())

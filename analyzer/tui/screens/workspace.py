@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from analyzer.tui.app import Spot
     from analyzer.tui.evidence import Shown
+    from analyzer.tui.lanes import LaneRows
     from analyzer.tui.query import Hit, Query
 
 _REST = 0.04  # seconds that the cursor rests before the evidence follows
@@ -205,13 +206,17 @@ class Workspace(Walking, Taking, Place):
             return
         case, session, glyphs = self.case, self.session, self.owner.glyphs
 
-        def work(stale: Callable[[], bool]) -> Any:
+        def work(stale: Callable[[], bool]) -> LaneRows:
             from analyzer.tui.lanes import LaneRows, Lanes
 
             del stale
             return LaneRows(Lanes(case, session), glyphs, most=_STRIP)
 
-        self.in_background("strip", work, self.query_one("#strip", Lines).show)
+        def then(model: LaneRows) -> None:
+            self.query_one("#strip", Lines).show(model)
+            self._column()
+
+        self.in_background("strip", work, then)
 
     def on_resize(self) -> None:
         """A taller terminal shows the lanes too."""
@@ -304,18 +309,13 @@ class Workspace(Walking, Taking, Place):
         """Show in the lanes where the row stands."""
         from analyzer.tui.lanes import LaneRows
 
-        strip = self.query_one("#strip", Lines)
-        row = self.row()
-        if (
-            isinstance(strip.model, LaneRows)
-            and row is not None
-            and row["seq"] is not None
-            and self.session is not None
-        ):
-            points = strip.model.lanes.points
-            at = points["seq"].search_sorted(row["seq"])
-            if at < points.height:
-                strip.model.column = strip.model.column_of(points["x"][at], strip.size.width - 1)
+        strip, row = self.query_one("#strip", Lines), self.row()
+        model = strip.model
+        if isinstance(model, LaneRows) and row is not None and row["seq"] is not None and self.session is not None:
+            points = model.lanes.points
+            at = points["x"].filter(points["seq"] == row["seq"])
+            if not at.is_empty():
+                model.column = model.column_of(at[0], strip.size.width - 1)
                 strip.redraw()
 
     def _follow_pair(self, pane: Lines) -> None:

@@ -1,0 +1,26 @@
+"""Ways through every screen, by keys: what each step must show is for the tests to say."""
+
+from __future__ import annotations
+
+# From the overview; every walk ends where it began.
+OUT = ("escape",) * 5
+WALKS: dict[str, tuple[str, ...]] = {
+    "overview": ("j", "k", "G", "g", "tab", "tab", "tab"),
+    "workspace": ("enter", "enter", "plus", "G", "g", "2", "enter", *OUT),
+    "all findings": ("a", "G", "l", "h", "tab", "tab", *OUT),
+    "events": ("enter", "a", "j", "G", "g", *OUT),
+    "repair": ("enter", "d", *OUT),
+    "contracts": ("enter", "c", "enter", "s", "tab", "tab", *OUT),
+    "calls": ("enter", "u", "G", "enter", *OUT),
+    "lanes": ("enter", "t", "plus", "l", "T", "escape", "0", "enter", *OUT),
+    "raw": ("enter", "i", "s", "G", *OUT),
+    "value": ("enter", "enter", "g", "plus", "slash", *"huge", "enter", "enter", "G", *OUT),
+    "help": ("enter", "question_mark", "G", *OUT),
+    "rule": ("enter", "r", *OUT),
+    "query": ("enter", "colon", *"@", "enter", "j", "enter", *OUT),
+    "query all": ("enter", "colon", *"$..note", "ctrl+s", "enter", "f", *OUT),
+    "marks": ("enter", "m", "enter", "apostrophe", "m", "escape", *OUT),
+    "copy": ("enter", "enter", "y", "y", "y", "p", "Y", *OUT),
+    "path": ("enter", "enter", "full_stop", "escape", "F", *OUT),
+    "palette": ("ctrl+p", *"session", "down", "escape", *OUT),
+}
