@@ -677,9 +677,8 @@ def _knows(record: Any) -> float:
     if native == "error":
         return 0.5 if isinstance(record.get("error"), dict) and isinstance(record["error"].get("type"), str) else 0.0
     if native is None and isinstance(record.get("messages"), list):
-        found = typed(
-            _record, {name: record.get(name) for name in ("messages", "tools", "system", "max_tokens", "model")}
-        )
+        named = ("messages", "tools", "system", "max_tokens", "model")
+        found = typed(_record, {name: record[name] for name in named if name in record})
         return float(found is not None and _asks(found[0]))
     for half in (record.get("http"), record.get("request"), record):
         url = (
