@@ -32,12 +32,19 @@ def check(trace: Trace) -> pl.LazyFrame:
         strings & (container == "text") & text.str.contains(r"^\s*\[")
     )
     tolerated = as_text & (wire == "openai-agents-api")
+    columns = ("call", "wire", "kind", "container", "text", "event", "pointer")
+    calls = trace.calls.lazy().select(*columns)
+    # A client that resends a call may change what it stands in: the text is the same, and no copy that differs.
+    resent = trace.call_sightings.lazy().filter(pl.col("stage") == "history").sort("seq", "event").select(*columns)
     return (
-        trace.calls.lazy()
+        pl.concat([calls, resent])
         .filter(pl.col("kind").is_in(["function", "mcp"]), as_text | as_value | as_list)
+        .unique("call", keep="first", maintain_order=True)
         .filter(~as_text | text.map_batches(_whole, return_dtype=pl.Boolean))
         .select(
             "call",
+            "event",
+            "pointer",
             message=pl.when(as_text)
             .then(pl.lit("The arguments are a JSON string where this wire carries an object."))
             .when(as_value)
