@@ -1,0 +1,537 @@
+"""Conversations as models are asked: every request holds all messages so far, and every reply adds one.
+
+Adapters say what a message holds (`Said`); here it is told what of a request was sent before, which conversation it
+continues, and which call and which result each sighting shows. What was sent before is passed over; what comes back in a
+later request is a copy (stage history). Where a wire has no ids, results find their calls by order and name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import msgspec
+
+from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.recover import Fault, Unreadable, parse, typed
+from analyzer.read.rows import Rows
+from analyzer.read.values import first
+
+T = TypeVar("T")
+
+_ALIKE = 16  # conversations that begin alike and may be continued
+_CONVERSATIONS = 20_000
+_CALLS = 400_000
+_SYSTEM = (b'"system"', b'"developer"')
+_SURROGATES = (b"\\ud", b"\\uD")
+
+
+class Call(msgspec.Struct, gc=False):
+    """A call in a message; `to` leads from the message to its arguments."""
+
+    call_id: str | None
+    name: str | None
+    text: str | None
+    container: str
+    to: str = ""
+    kind: str = "function"
+    server: str | None = None
+    status: str | None = None
+    owed_by: str = "client"
+
+
+class Result(msgspec.Struct, gc=False):
+    """A result in a message; `to` leads from the message to its output."""
+
+    call_id: str | None
+    name: str | None
+    text: str | None
+    container: str
+    to: str = ""
+    success: bool | None = None
+    error: str | None = None
+    status: str | None = None
+
+
+class Said(msgspec.Struct, gc=False):
+    """What one message says; `to` leads from it to its text."""
+
+    role: str | None = None
+    text: str | None = None
+    to: str = ""
+    calls: list[Call] = []
+    results: list[Result] = []
+    faults: list[Fault] = []
+    item_id: str | None = None
+    phase: str | None = None
+
+
+class Ask(msgspec.Struct, gc=False):
+    """A request: its messages, and what else it sets. `own`: a list whose calls are the model's, with no reply to come."""
+
+    raws: list[bytes]
+    to: str = "/messages"
+    session: str | None = None
+    own: bool = False
+    tools: bytes = b""
+    """JSON text of the tool table; empty where the request has none."""
+    tools_to: str = "/tools"
+    shape: str = "chat"
+    model: str | None = None
+    parallel: bool | None = None
+    text_format: str | None = None
+    instructions: str | None = None
+
+
+class _Sent(msgspec.Struct, frozen=True, gc=False):
+    """One message as it was sent."""
+
+    digest: int
+    calls: tuple[tuple[str | None, str | None], ...] = ()
+    results: tuple[tuple[str | None, str | None], ...] = ()
+
+
+class _Conversation(msgspec.Struct, eq=False):
+    """What is known of one conversation."""
+
+    session: str
+    sent: list[_Sent] = []
+    replies: list[int] = []
+    """Gists of the replies to its last request."""
+    failed: bool = False
+    answered: dict[str, int] = {}
+    """How many results of a call one history held."""
+    emitted: dict[str, list[str]] = {}
+    """The replies that had a call at this place of the history."""
+    table: bytes = b""
+    state: bytes = b""
+
+
+class _Memory:
+    """The conversations of a run; only so many are remembered."""
+
+    def __init__(self) -> None:
+        self.beginnings: dict[int, list[_Conversation]] = {}
+        self.named: dict[str, _Conversation] = {}
+        self.owners: dict[str, _Conversation] = {}
+        self.names: dict[str, int] = {}
+
+    def trim(self) -> None:
+        """Forget the older half of what there is too much of."""
+        kept: tuple[tuple[dict[Any, Any], int], ...] = (
+            (self.beginnings, _CONVERSATIONS),
+            (self.named, _CONVERSATIONS),
+            (self.owners, _CALLS),
+        )
+        for held_, limit in kept:
+            if len(held_) > limit:
+                for key in list(held_)[: len(held_) - limit // 2]:
+                    del held_[key]
+
+
+class _Walk:
+    """The calls and results of one history in their order: names the emission of each, and what pairs them."""
+
+    def __init__(self, conversation: _Conversation, *, positional: bool) -> None:
+        self._conversation = conversation
+        self._positional = positional
+        self._calls: dict[str, int] = {}
+        self._results: dict[str, int] = {}
+        self._open: list[tuple[str, str | None, str | None]] = []
+
+    def call(self, call_id: str | None, name: str | None, reply: str | None = None) -> tuple[str, str]:
+        """The pair id and the emission of the next call; `reply`: it stands in a reply of the model."""
+        placed = self._positional or call_id is None
+        word = f"{name}#" if placed else call_id or ""
+        nth = _next(self._calls, word)
+        emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
+        replies = self._conversation.emitted.get(emission)
+        if reply is not None:
+            replies = self._conversation.emitted.setdefault(emission, [])
+            if reply not in replies:
+                replies.append(reply)
+            nth = replies.index(reply)
+        else:
+            nth = len(replies) - 1 if replies else 0
+        emission = f"{emission}~{nth + 1}" if nth > 0 else emission
+        pair_id = emission if placed else word
+        self._open.append((pair_id, call_id, name))
+        return pair_id, emission
+
+    def result(self, call_id: str | None, name: str | None) -> tuple[str, str, int]:
+        """The pair id of the next result, its emission, and how many results of that call came before."""
+        pair_id = call_id
+        if self._positional or call_id is None:
+            found = [each for each in self._open if call_id is not None and each[1] == call_id]
+            found = found or [each for each in self._open if each[2] == name]
+            pair_id = found[0][0] if found else call_id or f"{name} unasked"
+            if found:
+                self._open.remove(found[0])
+        pair_id = pair_id or ""
+        nth = _next(self._results, pair_id)
+        return pair_id, f"{pair_id}/{nth}", nth
+
+    def pass_over(self, sent: Sequence[_Sent]) -> None:
+        """Go past messages that were sent before."""
+        for each in sent:
+            for call_id, name in each.calls:
+                self.call(call_id, name)
+            for call_id, name in each.results:
+                self.result(call_id, name)
+
+    def answered(self) -> dict[str, int]:
+        """How many results each call has so far."""
+        return self._results
+
+
+class Dialogue:
+    """Appends the rows of conversations for the adapter of one source."""
+
+    def __init__(self, wire: str, rows: Rows, read: Callable[[bytes], Said], *, positional: bool = False) -> None:
+        self._wire = wire
+        self._rows = rows
+        self._read = read
+        self._positional = positional
+        self._memory: _Memory = rows.shared.setdefault(f"dialogue {wire}", _Memory())
+        self._asked: _Conversation | None = None
+        self._waiting = False
+        self._running: tuple[_Conversation, _Walk] | None = None
+        self._count = 0
+        self.cursor = Cursor(rows)
+
+    @property
+    def session(self) -> str | None:
+        """The session of the last request."""
+        return None if self._asked is None else self._asked.session
+
+    def move(self, place: Place) -> None:
+        """Go to a place; other events of its record may be behind it."""
+        at = self.cursor.next if self.cursor.place.event == place.event else place.event
+        self.cursor.move(place, max(at, place.event))
+
+    def trim(self) -> None:
+        """Forget what is oldest; called once for each block."""
+        self._memory.trim()
+
+    def forget(self) -> None:
+        """What comes next answers no request that came before."""
+        self._asked, self._waiting = None, False
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def ask(self, asked: Ask, place: Place, *, wire: str | None = None) -> str:
+        """Append a request, or a list of messages; the session it is of."""
+        self.move(place)
+        digests = list(map(hash, asked.raws))
+        read: dict[int, Said] = {}
+
+        def said(index: int) -> Said:
+            if index not in read:
+                read[index] = self._read(asked.raws[index])
+            return read[index]
+
+        conversation, known = self._find(asked, digests, said)
+        sent = conversation.sent[:known]
+        sent += [_sent_as(digests[index], said(index)) for index in range(known, len(digests))]
+        session = conversation.session
+        if asked.own:
+            event = self._list(asked, conversation, new=known < len(digests))
+        else:
+            event = self.cursor.event("request.create", "request", session)
+        self._settings(asked, event, conversation)
+        walk = _Walk(conversation, positional=self._positional)
+        walk.pass_over(sent[:known])
+        before = len(conversation.sent)
+        for index in range(known, len(digests)):
+            replied = index == before and bool(conversation.replies) and said(index).role == "assistant"
+            fresh = index >= before and not replied
+            self._message(said(index), conversation, walk, f"{asked.to}/{index}", index, asked.own, fresh, wire)
+        conversation.sent, conversation.replies, conversation.failed = sent, [], False
+        for name, count in walk.answered().items():
+            conversation.answered[name] = max(count, conversation.answered.get(name, 0))
+        for each in sent[known:]:
+            self._owns(conversation, [call_id for call_id, _ in each.calls])
+        self._asked, self._waiting = conversation, not asked.own
+        return session
+
+    def append(self, raw: bytes, place: Place) -> str:
+        """Append the next message of the one list that the source holds, a record for each; its session."""
+        if self._running is None:
+            conversation = _Conversation(self.name(f"{self._wire}-{blake2b(raw, digest_size=6).hexdigest()}"))
+            self._running = conversation, _Walk(conversation, positional=self._positional)
+        conversation, walk = self._running
+        self.move(place)
+        self._count += 1
+        self._message(self._read(raw), conversation, walk, "", self._count, True, True, None)
+        return conversation.session
+
+    def _list(self, asked: Ask, conversation: _Conversation, *, new: bool) -> tuple[int, bool] | None:
+        """The event of a list of messages, where it needs one of its own."""
+        if new and not asked.tools and asked.model is None:
+            return None
+        return self.cursor.event("messages", "notice", conversation.session)
+
+    def _message(
+        self,
+        said: Said,
+        conversation: _Conversation,
+        walk: _Walk,
+        to: str,
+        index: int,
+        own: bool,  # noqa: FBT001
+        fresh: bool,  # noqa: FBT001
+        wire: str | None,
+    ) -> None:
+        """One message of a request, which may have been sent before."""
+        session = conversation.session
+        event, opaque = self.cursor.event("message", "item", session)
+        stage = "item" if own and fresh else "history"
+        for call in said.calls:
+            pair_id, emission = walk.call(call.call_id, call.name)
+            where = "" if opaque else to + call.to
+            self._call(call, event, session, stage, f"{session} {index}", emission, pair_id, where, wire)
+        for result in said.results:
+            pair_id, emission, nth = walk.result(result.call_id, result.name)
+            old = nth < conversation.answered.get(pair_id, 0) or (said.role == "assistant" and not own)
+            where = "" if opaque else to + result.to
+            self._result(result, event, session, "history" if old else "message", emission, pair_id, where, wire)
+        self._faults(said, event, session, "" if opaque else to, opaque=opaque)
+        if fresh and (said.text is not None or not said.results):
+            where = "" if opaque else to + said.to
+            self._rows.messages.append(
+                (event, session, None, said.item_id, said.role, said.phase, None, said.text, where)
+            )
+
+    def _find(self, asked: Ask, digests: Sequence[int], said: Callable[[int], Said]) -> tuple[_Conversation, int]:
+        """The conversation that a request continues, and how many of its messages were sent before."""
+        memory = self._memory
+        if asked.session is not None:
+            conversation = memory.named.get(asked.session)
+            if conversation is None:
+                conversation = memory.named[asked.session] = _Conversation(asked.session)
+            return conversation, _common(conversation.sent, digests)
+        head = 1
+        while head < len(digests) and any(mark in asked.raws[head - 1][:400] for mark in _SYSTEM):
+            head += 1
+        beginning = hash(tuple(digests[:head]))
+        alike = memory.beginnings.get(beginning, [])
+        best: tuple[int, int, _Conversation | None] = (0, 0, None)
+        for conversation in reversed(alike):
+            known = _common(conversation.sent, digests)
+            if known < len(conversation.sent):
+                again = known == len(digests) and conversation.failed
+                score = 3 if again else 2 if head < known < len(digests) else 0
+            elif known == len(digests):
+                score = 0 if conversation.replies or asked.own else 3  # the same again, because no reply came
+            else:
+                score = 3 if not conversation.replies or _gist(said(known)) in conversation.replies else 1
+            if score > best[0]:
+                best = (score, known, conversation)
+        if best[2] is not None:
+            return best[2], best[1]
+        found = None if asked.own else self._owner(digests, said)
+        if found is None:
+            text = b"\0".join(asked.raws)
+            found = _Conversation(self.name(f"{self._wire}-{blake2b(text, digest_size=6).hexdigest()}"))
+        memory.beginnings[beginning] = [*alike[1 - _ALIKE :], found]
+        return found, 0
+
+    def _owner(self, digests: Sequence[int], said: Callable[[int], Said]) -> _Conversation | None:
+        """The conversation that a call of the request was made in."""
+        for index in reversed(range(len(digests))):
+            calls, results = said(index).calls, said(index).results
+            for call_id in (*(call.call_id for call in calls), *(result.call_id for result in results)):
+                if call_id and (owner := self._memory.owners.get(call_id)) is not None:
+                    return owner
+        return None
+
+    def name(self, wanted: str) -> str:
+        """A session's name, with a number where the run has had one of that name."""
+        nth = self._memory.names.get(wanted, 0) + 1
+        self._memory.names[wanted] = nth
+        return wanted if nth == 1 else f"{wanted}-{nth}"
+
+    def _owns(self, conversation: _Conversation, call_ids: Sequence[str | None]) -> None:
+        if not self._positional:
+            for call_id in call_ids:
+                if call_id:
+                    self._memory.owners[call_id] = conversation
+
+    def _settings(self, asked: Ask, event: tuple[int, bool] | None, conversation: _Conversation) -> None:
+        if event is None:
+            return
+        number, opaque = event
+        session = conversation.session
+        state = (asked.model, asked.parallel, asked.text_format, asked.instructions)
+        mark = repr(state).encode("utf-8", "replace")
+        if mark != conversation.state and any(each is not None for each in state):
+            conversation.state = mark
+            self._rows.session_states.append(
+                (number, session, None, None, None, asked.model, None, asked.parallel, *state[2:], None, None)
+            )
+        if asked.tools == conversation.table or (asked.own and not asked.tools):
+            return
+        conversation.table = asked.tools
+        to = "" if opaque else asked.tools_to
+        if first(asked.tools) not in (b"[", b"{"):
+            if asked.tools not in (b"", b"null"):
+                self._rows.faults.append((number, session, "member_type", to, "tools is no list", None))
+            self._rows.showings.append((number, session, "request", "all", None, ""))
+            return
+        table = self._rows.table(asked.tools, asked.shape)
+        self._rows.showings.append((number, session, "request", "all", table, to))
+
+    # --- replies ----------------------------------------------------------------------------------------------------
+
+    def answer(
+        self,
+        said: Said,
+        place: Place,
+        *,
+        native: str,
+        to: str = "",
+        reply: str | None = None,
+        stop: str | None = None,
+        stage: str = "item",
+        kind: str = "item",
+    ) -> int:
+        """Append a reply of the model, one event; its number. `to` leads from the event to the message."""
+        conversation = self._asked
+        if conversation is None or not (self._waiting or conversation.replies):
+            conversation = self._asked = _Conversation(self.name(reply or f"{self._wire}-reply"))
+        self._waiting = False
+        self.move(place)
+        session = conversation.session
+        event, opaque = self.cursor.event(native, kind, session)
+        reply = reply or f"reply {event}"
+        walk = _Walk(conversation, positional=self._positional)
+        walk.pass_over(conversation.sent)
+        to = "" if opaque else to
+        for call in said.calls:
+            pair_id, emission = walk.call(call.call_id, call.name, reply)
+            where = "" if opaque else to + call.to
+            self._call(call, event, session, stage, reply, emission, pair_id, where, None)
+        for result in said.results:
+            pair_id, emission, _ = walk.result(result.call_id, result.name)
+            where = "" if opaque else to + result.to
+            self._result(result, event, session, "echo", emission, pair_id, where, None)
+        self._faults(said, event, session, to, opaque=opaque)
+        row = (event, session, None, said.item_id or reply, said.role or "assistant", said.phase)
+        self._rows.messages.append((*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to))
+        conversation.replies = [*conversation.replies, _gist(said)]
+        self._owns(conversation, [call.call_id for call in said.calls])
+        return event
+
+    def fail(self, place: Place, native: str = "error") -> int:
+        """Append the failure of the request that waits."""
+        self.move(place)
+        if self._asked is not None:
+            self._asked.failed = True
+        self._waiting = False
+        return self.cursor.event(native, "error", self.session)[0]
+
+    def refused(self, call: Call, event: int, nth: int, to: str) -> None:
+        """Append a call that stands in the failure `event`: the model made it, and the provider gave it to nobody."""
+        emission = f"refused {event} {nth}"
+        self._call(call, event, self.session or "", "item", emission, emission, emission, to, None)
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    def _call(self, call: Call, event: int, session: str, stage: str, reply: str, emission: str, *more: Any) -> None:
+        pair_id, where, wire = more
+        self._rows.call_sightings.append(
+            (
+                *(event, session, None, wire or self._wire, stage, reply, emission, call.call_id, pair_id, call.kind),
+                *(call.server, call.name, call.text, call.container, call.status, call.owed_by, None, where),
+            )
+        )
+
+    def _result(self, result: Result, event: int, session: str, stage: str, emission: str, *more: Any) -> None:
+        pair_id, where, wire = more
+        self._rows.result_sightings.append(
+            (
+                *(event, session, None, wire or self._wire, stage, emission, result.call_id, pair_id, result.name),
+                *(result.success, result.status, result.error, result.text, result.container, None, None, None, where),
+            )
+        )
+
+    def _faults(self, said: Said, event: int, session: str, to: str, *, opaque: bool) -> None:
+        self._rows.faults += [
+            (event, session, fault, "" if opaque else to + where, detail, None)
+            for fault, where, detail, _ in said.faults
+        ]
+
+
+def _sent_as(digest: int, said: Said) -> _Sent:
+    return _Sent(
+        digest,
+        tuple([(call.call_id, call.name) for call in said.calls]),
+        tuple([(result.call_id, result.name) for result in said.results]),
+    )
+
+
+def _gist(said: Said) -> int:
+    """What an assistant's message says and asks for, however it is written."""
+    return hash((said.text or "", tuple([(call.call_id, call.name) for call in said.calls])))
+
+
+def _common(sent: Sequence[_Sent], digests: Sequence[int]) -> int:
+    count = 0
+    for before, now in zip(sent, digests, strict=False):
+        if before.digest != now:
+            break
+        count += 1
+    return count
+
+
+def _next(counts: dict[str, int], name: str) -> int:
+    nth = counts.get(name, 0)
+    counts[name] = nth + 1
+    return nth
+
+
+# --- decoding ---------------------------------------------------------------------------------------------------------
+
+
+def opened(
+    raw: bytes, decode: Callable[[bytes], T], knows: Callable[[Any], float], *, utf8: bool
+) -> tuple[T | None, bytes, list[Fault]]:
+    """A record, its text without what cannot be kept, and what was wrong; None where it is no object of the format."""
+    try:
+        if not utf8:
+            raw.decode()
+        record = decode(raw)
+        if any(mark in raw for mark in _SURROGATES):
+            msgspec.json.decode(raw)
+        return record, raw, []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    parsed = parse(raw)
+    if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict) or not knows(parsed[0]):
+        return None, raw, []
+    found = typed(decode, parsed[0])
+    if found is None:
+        return None, raw, []
+    return found[0], msgspec.json.encode(parsed[0]), parsed[1] + found[1]
+
+
+def held(decode: Callable[[Any], T], raw: bytes | msgspec.Raw, default: T) -> tuple[T, list[Fault]]:
+    """What a member holds, members of other types named and left out; the default where it is of another type itself."""
+    if not bytes(raw) or bytes(raw) == b"null":
+        return default, []
+    try:
+        return decode(raw), []
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    parsed = parse(bytes(raw))
+    found = None if isinstance(parsed, Unreadable) else typed(decode, parsed[0])
+    return (default, [Fault("member_type", "", "of another type")]) if found is None else found
+
+
+_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def listed(raw: bytes | msgspec.Raw) -> list[bytes]:
+    """The elements of a member that is a list; none where it is something else."""
+    return [bytes(each) for each in _raws(raw)] if first(raw) == b"[" else []

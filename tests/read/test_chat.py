@@ -1,0 +1,249 @@
+"""Chat completions: conversations out of resent messages, streams, lists, trajectories; what a log cannot break."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer import Audit, audit
+from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
+
+NAME = "openai-chat"
+SAMPLE = (SAMPLES / f"{NAME}.jsonl").read_bytes()
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "parameters": {
+            "type": "object",
+            "properties": {"at": {"type": "string"}},
+            "required": ["at"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+def audited(tmp_path: Path, *records: Any, **options: Any) -> Audit:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(*records))
+    found = audit([str(path)], **options)
+    assert found.crashed == []
+    assert found.problems == []
+    return found
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def calls(*ids: str | None, name: str = "look", arguments: Any = '{"at":"door"}') -> dict[str, Any]:
+    listed = [{"id": each, "type": "function", "function": {"name": name, "arguments": arguments}} for each in ids]
+    return {"role": "assistant", "content": None, "tool_calls": listed}
+
+
+def gives(call_id: str, text: Any = "seen") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def asked(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": list(messages), "tools": [TOOL], **more}
+
+
+def replied(name: str, message: dict[str, Any], stop: str = "tool_calls") -> dict[str, Any]:
+    choice = {"index": 0, "message": message, "finish_reason": stop}
+    return {"id": name, "object": "chat.completion", "model": "m", "choices": [choice]}
+
+
+def slugs(found: Audit) -> set[str]:
+    return set(found.findings.filter(pl.col("severity") == "error")["slug"])
+
+
+def test_the_frames_of_the_sample_are_these() -> None:
+    recording, frames = recorded(SAMPLE)
+    assert recording.source_frame()["format"].to_list() == [NAME]
+    assert_golden(NAME, frames)
+
+
+@given(st.data())
+def test_no_change_of_the_sample_loses_a_record(data: st.DataObject) -> None:
+    assert_nothing_lost(data.draw(mutations(SAMPLE)))
+
+
+def test_resent_history_is_no_new_call(tmp_path: Path) -> None:
+    first, turn = user("where?"), calls("c1", "c2")
+    log = [asked(first), replied("r1", turn)]
+    log += [asked(first, turn, gives("c2"), gives("c1"))] * 2
+    log += [replied("r2", {"role": "assistant", "content": "there"}, "stop")]
+    found = audited(tmp_path, *log)
+    assert found.frames["sessions"].height == 1
+    assert found.frames["calls"].select("call_id", "outcome").rows() == [("c1", "unknown"), ("c2", "unknown")]
+    assert found.frames["results"].height == 2
+    assert slugs(found) == set()
+
+
+def test_ids_that_begin_anew_with_every_reply_pair_by_position(tmp_path: Path) -> None:
+    one, two = calls("call_0", arguments='{"at":"a"}'), calls("call_0", arguments='{"at":"b"}')
+    history: list[Any] = [user("both")]
+    log = [asked(*history), replied("r1", one)]
+    history += [one, gives("call_0", "A")]
+    log += [asked(*history), replied("r2", two)]
+    history += [two, gives("call_0", "B")]
+    log += [asked(*history), replied("r3", {"role": "assistant", "content": "done"}, "stop")]
+    found = audited(tmp_path, *log)
+    pairs = found.frames["calls"].join(found.frames["results"], on="result", suffix="_of")
+    assert pairs.select("text", "text_of").rows() == [('{"at":"a"}', "A"), ('{"at":"b"}', "B")]
+    assert slugs(found) == set()
+
+
+def test_samples_of_one_prompt_are_sessions_of_their_own(tmp_path: Path) -> None:
+    log: list[Any] = []
+    for number in range(3):
+        log += [asked(user("go")), replied(f"r{number}", calls(f"c{number}"))]
+    for number in range(3):
+        log += [asked(user("go"), calls(f"c{number}"), gives(f"c{number}", str(number)))]
+    found = audited(tmp_path, *log)
+    assert found.frames["sessions"].height == 3
+    assert found.frames["calls"]["outcome"].to_list() == ["unknown"] * 3
+    assert found.frames["results"]["rank"].to_list() == [0, 0, 0]
+
+
+def test_a_copy_in_the_history_that_differs_is_named(tmp_path: Path) -> None:
+    log = [asked(user("go")), replied("r1", calls("c1"))]
+    log += [asked(user("go"), calls("c1", arguments='{"at":"elsewhere"}'), gives("c1"))]
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"]["copies"].to_list() == [2]
+    assert "args-altered" in set(found.findings["slug"])
+
+
+def test_deltas_add_up_to_calls_even_where_every_call_has_index_0(tmp_path: Path) -> None:
+    def piece(delta: dict[str, Any], stop: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "finish_reason": stop}
+        return {"id": "r1", "object": "chat.completion.chunk", "choices": [choice]}
+
+    def part(call_id: str | None, name: str | None, text: str) -> dict[str, Any]:
+        return {"tool_calls": [{"index": 0, "id": call_id, "function": {"name": name, "arguments": text}}]}
+
+    log = [asked(user("go")), piece(part("c1", "look", '{"at":')), piece(part(None, None, '"x"}'))]
+    log += [piece(part("c2", "look", '{"at":"y"}')), piece({}, "tool_calls")]
+    log += [asked(user("go"), calls("c1", arguments='{"at":"x"}'), gives("c1"))]
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"].select("call_id", "text").rows() == [("c1", '{"at":"x"}'), ("c2", '{"at":"y"}')]
+    assert found.frames["calls"]["copies"].to_list() == [1, 1]
+    assert found.frames["sessions"].height == 1
+
+
+def test_a_stream_that_breaks_off_holds_a_call_that_is_cut(tmp_path: Path) -> None:
+    delta = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"at":'}}]}
+    chunk = {"id": "r1", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]}
+    found = audited(tmp_path, asked(user("go")), chunk)
+    verdict = found.frames["verdicts"].select("verdict_is", "reason").rows()
+    assert verdict == [("unverifiable", "payload_truncated")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<function=look>{"at": 3}</function>',
+        '{"name": "look", "arguments": {"at": 3}}',
+        '[{"name": "look", "parameters": {"at": 3}}]',
+    ],
+)
+def test_a_call_that_the_provider_refused_is_judged(tmp_path: Path, text: str) -> None:
+    failure = {"error": {"message": "no", "code": "tool_use_failed", "failed_generation": text}}
+    found = audited(tmp_path, asked(user("go")), failure)
+    assert found.frames["calls"].select("name", "owed_by").rows() == [("look", "nobody")]
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["invalid"]
+
+
+def test_an_entry_without_anything_in_it_is_no_call(tmp_path: Path) -> None:
+    reply = calls("c1")
+    reply["tool_calls"].append({"type": "function", "function": {"name": "", "arguments": ""}})
+    found = audited(tmp_path, asked(user("go")), replied("r1", reply))
+    assert found.frames["calls"]["call_id"].to_list() == ["c1"]
+    assert found.frames["faults"]["fault"].to_list() == ["member_missing"]
+
+
+def test_a_function_call_without_an_id_is_answered_by_name(tmp_path: Path) -> None:
+    reply = {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": '{"at":"x"}'}}
+    back = {"role": "function", "name": "look", "content": "seen"}
+    log = [asked(user("go")), replied("r1", reply, "function_call"), asked(user("go"), reply, back)]
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"].select("call_id", "outcome", "sightings").rows() == [(None, "unknown", 2)]
+
+
+def test_a_record_for_each_message_is_one_session(tmp_path: Path) -> None:
+    found = audited(tmp_path, user("go"), calls("c1"), gives("c1"), calls("c1"), gives("c1", "again"))
+    assert found.frames["sessions"].height == 1
+    assert found.frames["calls"]["outcome"].to_list() == ["unknown", "unknown"]
+
+
+def test_values_in_place_of_texts_are_no_fault_of_tau2(tmp_path: Path) -> None:
+    call = {"id": "t1", "name": "look", "arguments": {"at": "x"}, "requestor": "assistant"}
+    messages = [{"role": "assistant", "tool_calls": [call]}]
+    messages += [{"role": "tool", "id": "t1", "content": "no", "requestor": "assistant", "error": True}]
+    found = audited(tmp_path, {"simulations": [{"id": "s", "messages": messages}]})
+    assert found.frames["calls"].select("session", "outcome").rows() == [("s", "error")]
+    assert "args-wrong-container" not in set(found.findings["slug"])
+
+
+def test_requests_of_another_provider_are_left_to_it(tmp_path: Path) -> None:
+    request = {
+        "model": "claude-x",
+        "max_tokens": 9,
+        "messages": [user("hi")],
+        "tools": [{"name": "t", "input_schema": {}}],
+    }
+    found = audited(tmp_path, request)
+    assert found.inputs[0]["format"] == "anthropic-messages"
+
+
+def counted(found: Audit) -> dict[str, int]:
+    held, results = found.frames["calls"], found.frames["results"]
+    named = held.filter(pl.col("call_id").is_not_null())
+    verdicts = found.frames["verdicts"].filter(pl.col("role") == "arguments")
+    return {
+        "sessions": found.frames["sessions"].height,
+        "calls": held.height,
+        "results": results.height,
+        "orphan_calls": held["result"].null_count(),
+        "orphan_results": results["call"].null_count(),
+        "dup_call_ids": named.height - named.select("session", "call_id").n_unique(),
+        "args_checked": verdicts["verdict_is"].is_in(["valid", "invalid"]).sum(),
+    }
+
+
+def truth(name: str) -> dict[str, int]:
+    if not SHARED.is_dir():
+        pytest.skip("the recorded data is not beside the repository")
+    found: dict[str, int] = json.loads((SHARED / "truth.json").read_text())[name]
+    return found
+
+
+def test_the_recorded_exchanges_have_the_counts_that_are_known() -> None:
+    known = truth("http-openai-chat")
+    found = audit([str(SHARED / "http-openai-chat" / "exchanges.jsonl")])
+    counts = counted(found)
+    # The recorder calls every file a session. Here a conversation is one: one file holds two of them, and
+    # conversations that resend the same messages with the same call ids are one, in whatever files they stand.
+    assert counts.pop("sessions") == 43
+    assert counts == {name: known[name] for name in counts}
+    # One more than the recorded HTTP errors: a stream that ends in an error.
+    assert found.frames["events"].filter(pl.col("kind") == "error").height == known["http_error"] + 1
+    assert set(found.frames["verdicts"].filter(pl.col("role") == "arguments")["verdict_is"]) == {"valid"}
+
+
+def test_the_recorded_trajectories_have_the_counts_that_are_known() -> None:
+    known = truth("tau-bench")
+    folder = SHARED / "tau-bench"
+    found = audit([str(folder / "gpt-4o-airline.first30.json")], contracts=[str(folder / "tools_airline.json")])
+    counts = counted(found)
+    assert counts == {name: known[name] for name in counts}
+    assert found.frames["results"]["rank"].to_list() == [0] * known["results"]
