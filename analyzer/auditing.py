@@ -34,6 +34,7 @@ from analyzer.replay.force import in_force
 from analyzer.replay.pair import pair
 from analyzer.replay.place import place
 from analyzer.replay.sightings import sightings_of
+from analyzer.replay.scopes import scoped
 from analyzer.replay.state import sessions_of, turns_of
 from analyzer.replay.verdicts import verdicts_of
 from analyzer.rules.catalogue import RULES, Rule
@@ -281,8 +282,9 @@ def conclude(
         }
     store = SchemaStore(assert_formats=settings.assert_formats)
     placed = place(recorded, fetch)
-    call_rows, call_sightings = fold_calls(placed["call_sightings"])
-    result_rows, result_sightings = fold_results(placed["result_sightings"])
+    shown_calls, shown_results = scoped(placed["call_sightings"], placed["result_sightings"])
+    call_rows, call_sightings = fold_calls(shown_calls)
+    result_rows, result_sightings = fold_results(shown_results)
     calls, results = pair(call_rows, result_rows)
     turns = turns_of(placed["events"], placed["turn_states"])
     sessions = sessions_of(placed["events"], placed["session_states"], calls)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import CALLS, RESULTS
+from analyzer.replay.scopes import number
 
-_SCOPE = ("session", "turn", "pair_id")
+_SCOPE = ("_scope",)
 
 
 def pair(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -22,15 +23,9 @@ def pair(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     results = (
         results.join(found, on="result", how="left", maintain_order="left")
         .join(calls.select("call", "tool"), on="call", how="left", maintain_order="left")
-        .with_columns(
-            # What answers a call is the first result of its own turn; the others are repeats, in order.
-            rank=pl.when(pl.col("call").is_not_null()).then(
-                pl.struct("repeat", "other_turn", "seq", "result").rank("ordinal").over("call").cast(pl.Int64) - 1
-            ),
-            other_turn=pl.col("other_turn").fill_null(value=False),
-        )
-        .select(list(RESULTS))
+        .with_columns(other_turn=pl.col("other_turn").fill_null(value=False))
     )
+    results = _ranked(results).select(list(RESULTS))
     answer = results.filter(pl.col("rank") == 0).select("call", "result", "success", "error")
     failed = ~pl.col("success").fill_null(value=True) | pl.col("error").is_not_null()
     calls = (
@@ -50,25 +45,43 @@ def pair(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     return calls, results
 
 
+def _ranked(results: pl.DataFrame) -> pl.DataFrame:
+    """Results with `rank`: what answers a call is the first result of its own turn; the others are repeats, in order."""
+    owned = pl.col("call").is_not_null()
+    alone = pl.when(owned).then(pl.lit(0, pl.Int64))
+    several = results.filter(owned & pl.col("call").is_duplicated())
+    if several.is_empty():
+        return results.with_columns(rank=alone)
+    ranks = several.sort("call", "repeat", "other_turn", "seq", "result").select(
+        "result", more=pl.int_range(pl.len(), dtype=pl.Int64).over("call")
+    )
+    return results.join(ranks, on="result", how="left", maintain_order="left").with_columns(
+        rank=pl.coalesce("more", alone)
+    )
+
+
 def _replies(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
     """Calls with the number of the model reply they came in: calls of a turn with no result between them share it."""
     marks = pl.concat(
         [
-            calls.select("session", "turn", "seq", call="call", answers=pl.lit(0)),
-            results.select("session", "turn", "seq", call=pl.lit(None, pl.Int64), answers=pl.lit(1)),
+            calls.select("_session", "_turn", "seq", answers=pl.lit(0), call="call"),
+            results.select("_session", "_turn", "seq", answers=pl.lit(1), call=pl.lit(None, pl.Int64)),
         ]
-    ).sort("session", "turn", "seq", nulls_last=True)
-    marks = marks.with_columns(pl.col("answers").cum_sum().over("session", "turn")).filter(pl.col("call").is_not_null())
-    return (
-        calls.join(marks.select("call", "answers"), on="call", how="left", maintain_order="left")
-        .with_columns(
-            reply=pl.struct("session", "turn", pl.coalesce("reply_text", pl.col("answers").cast(pl.String)))
-            .rank("dense")
-            .cast(pl.Int64),
-            ordinal=pl.int_range(pl.len(), dtype=pl.Int64).over("session", "turn", "tool"),
-        )
-        .drop("answers", "reply_text")
+    ).sort("_session", "_turn", "seq", "answers", "call")
+    marks = marks.with_columns(pl.col("answers").cum_sum().over("_session", "_turn"))
+    marks = marks.filter(pl.col("call").is_not_null()).sort("call")
+    keys = calls.select("_session", "call", "_turn", named=number("reply_text")).with_columns(
+        answers=pl.when(pl.col("named").is_null()).then(marks["answers"])
     )
+    # The first call of a reply counts it, in the order of the session's calls.
+    first = pl.col("call").min().over("_session", "_turn", "named", "answers")
+    keys = keys.with_columns(first=first).with_columns(
+        reply=(pl.col("first") == pl.col("call")).cast(pl.Int64).cum_sum().over("_session")
+    )
+    return calls.with_columns(
+        reply=keys["reply"].gather(keys["first"]),
+        ordinal=pl.int_range(pl.len(), dtype=pl.Int64).over("_session", "_turn", number("tool")),
+    ).drop("reply_text")
 
 
 _FOUND = {"result": pl.Int64, "call": pl.Int64, "other_turn": pl.Boolean, "repeat": pl.Boolean}
@@ -99,7 +112,7 @@ def _stacked(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
             calls.select(*_SCOPE, "seq", "reply", call="call", result=none, step=pl.lit(1, pl.Int64)),
             held.select(*_SCOPE, "seq", reply=none, call=none, result="result", step=pl.lit(-1, pl.Int64)),
         ]
-    ).sort(*_SCOPE, "seq", "step", "call", "result", descending=[False] * 4 + [True, False, False])
+    ).sort(*_SCOPE, "seq", "step", "call", "result", descending=[False] * 2 + [True, False, False])
     # A stack by sums: the height is what is open; a result that reaches a new low finds nothing open.
     height = pl.col("step").cum_sum().over(_SCOPE)
     rows = rows.with_columns(height=height)
