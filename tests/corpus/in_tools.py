@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tests.corpus.clean import closed, function, server
+from tests.corpus.clean import COUNT, closed, function, server
 from tests.corpus.log import Fault, Log
 
 
@@ -136,6 +136,24 @@ def tools_changed_mid_session(log: Log) -> Fault:
     return Fault("DRIFT002", None, ("DRIFT001", "DRIFT005"))
 
 
+def pin_drift(log: Log) -> Fault:
+    pinned = copy.deepcopy(COUNT)
+    pinned["properties"]["shelf"] = log.rng.choice([{"type": "string"}, {"type": "integer"}, {"enum": ["shf_000001"]}])
+    log.pins[log.name("count")] = {"arguments": pinned}
+    return Fault("DRIFT004", None, ("ARG001", "RUN001", "DRIFT001"))
+
+
+def fleet_drift(log: Log) -> Fault:
+    """Another session of the agent begins with another schema of the tool."""
+    [other] = log.copies(0)
+    raw = other.raw or ""
+    old = log.rng.choice(['"maximum":50', '"maximum":100000', '"enum":["short","long"]'])
+    other.raw = raw.replace(old, {'"maximum":50': '"maximum":20'}.get(old, '"minLength":0'))
+    assert other.raw != raw
+    log.lines.append(other)
+    return Fault("DRIFT005", None, ("DRIFT001", "TOOL005", "TOOL006", "TOOL015"))
+
+
 MUTATIONS = (
     tool_schema_invalid,
     object_open,
@@ -153,4 +171,6 @@ MUTATIONS = (
     number_unbounded,
     table_oversized,
     tools_changed_mid_session,
+    pin_drift,
+    fleet_drift,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -61,6 +62,7 @@ class Log:
     def __init__(self, session: Session, rng: random.Random) -> None:
         self.session, self.rng = session, rng
         self.contracts = copy.deepcopy(session.contracts)
+        self.pins: dict[str, dict[str, Any]] = {}
         self.lines = [Line(e.at, copy.deepcopy(e.event), e.direction) for e in session.entries]
         self.torn = 0  # characters that are missing at the end of the file
         self._made = 0
@@ -205,6 +207,18 @@ class Log:
             made = Block(new, block.name, turn or block.turn, block.arguments, at, at + 1, at + 2, at + 3, at + 4)
             self.set_failure(made, changes["error"])
         return new, at + len(copies)
+
+    def copies(self, *numbers: int) -> list[Line]:
+        """Some of the lines as they would stand in another session of the same agent: its tools, other ids."""
+        tag = f"_{self.session.number:05d}"
+        ids = re.compile(rf"\b(sess_1117|evt|turn|call|fc|fco|msg|umsg){tag}")
+        end = self.lines[-1].at + timedelta(seconds=90)
+        made = []
+        for count, number in enumerate(numbers):
+            at = end + timedelta(seconds=count)
+            raw = text({"recorded_at": stamp(at), "session_id": self.id, **self.event(number)})
+            made.append(Line(at, None, raw=ids.sub(rf"\1{tag}b", raw)))
+        return made
 
     # --- bytes
 

@@ -33,8 +33,6 @@ OUT_OF_REACH = {
     **dict.fromkeys(("CALL009", "CALL010", "CALL011", "CALL012", "CALL014", "CALL015", "CALL016"), OTHER_WIRE),
     **dict.fromkeys(("DRIFT003", "OUT008", "OUT011", "RUN006", "RUN013", "TOOL002"), OTHER_WIRE),
     **dict.fromkeys(("DRIFT007", "RUN002"), "records of a host's own gate"),
-    "DRIFT004": "pins beside the log",
-    "DRIFT005": "several sessions at once",
     "RUN004": "several sessions at once",
     "RUN011": "a session for which no output or final schema is given",
     "FINAL004": "ledger fields in the configuration",
@@ -65,6 +63,7 @@ def measure(folder: Path, *, faults: int, clean_sessions: int, seed: int = SEED,
     """Write the corpus into a folder, audit it once, and compare."""
     planted: dict[str, Fault | None] = {}
     contracts: dict[str, Any] = {}
+    pins: dict[str, Any] = {}
     writes: list[str] = []
     number = 0
     logs = folder / "logs"
@@ -82,10 +81,13 @@ def measure(folder: Path, *, faults: int, clean_sessions: int, seed: int = SEED,
         file.write_bytes(log.bytes())
         planted[str(file)] = fault
         contracts |= log.contracts
+        pins |= log.pins
         writes += session.writes
     beside = folder / "beside"
     beside.mkdir()
     (beside / "contracts.json").write_text(json.dumps(contracts), encoding="utf-8")
+    (beside / "pins").mkdir()
+    (beside / "pins" / "tools.json").write_text(json.dumps(pins or {"none": {"arguments": {}}}), encoding="utf-8")
     (beside / "final.json").write_text(json.dumps(FINAL), encoding="utf-8")
     return _compared(planted, _audited(logs, beside, writes))
 
@@ -95,7 +97,7 @@ def _audited(logs: Path, beside: Path, writes: list[str]) -> list[dict[str, Any]
 
     done = audit(
         [str(logs)],
-        contracts=[str(beside / "contracts.json")],
+        contracts=[str(beside / "contracts.json"), str(beside / "pins")],
         final_schema=str(beside / "final.json"),
         settings=Settings(writes=frozenset(writes)),
         keep_frames=False,

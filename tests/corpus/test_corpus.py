@@ -63,9 +63,9 @@ def test_a_mutation_changes_the_log_and_is_the_same_every_time(mutation: Callabl
         rng = random.Random(11)
         session = clean(3, rng)
         log = Log(session, rng)
-        before = log.bytes(), dict(log.contracts)
+        before = log.bytes(), dict(log.contracts), dict(log.pins)
         fault = mutation(log)
-        after = log.bytes(), dict(log.contracts)
+        after = log.bytes(), dict(log.contracts), dict(log.pins)
         assert before != after
         made.append((fault, after))
     assert made[0] == made[1]
