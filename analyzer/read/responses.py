@@ -117,6 +117,9 @@ class Responses:
     def _take(self, record: Record, raw: bytes | Raw, place: Place) -> bool:
         native = record.type
         if native is not None:
+            if native == "response.create":  # sent over a socket: a request with a type
+                self._transcript.request(record_of(record.response) if bytes(record.response) else record, place)
+                return True
             if native.startswith("response."):
                 self._streaming.take(record, native)
                 return True
@@ -131,7 +134,7 @@ class Responses:
         if first(record.http) == b"{" or first(record.request) == b"{" or bytes(record.body):
             return self._exchange(raw, place)
         if asks(record):
-            self._transcript.request(record, place, accepted=None)
+            self._transcript.request(record, place)
             return True
         if first(record.error) == b"{" and self._transcript.pending is not None and record.id is None:
             session = self._transcript.flush(None, accepted=False)

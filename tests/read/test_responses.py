@@ -312,6 +312,20 @@ def test_refused_results_answer_nothing(tmp_path: Path) -> None:
     assert found.frames["calls"]["outcome"].to_list() == ["none"]
 
 
+def test_a_response_is_looked_up_until_it_is_done(tmp_path: Path) -> None:
+    running = answered("1", called("a", '{"at":"d', status="in_progress"), status="in_progress")
+    found = audited(tmp_path, asked(user("look"), background=True), running, answered("1", called("a")))
+    assert found.frames["calls"].select("text", "copies").rows() == [('{"at":"door"}', 2)]
+    assert errors(found) == set()
+
+
+def test_requests_over_a_socket_have_a_type(tmp_path: Path) -> None:
+    chunks = streamed('{"at":7}', final='{"at":7}')
+    found = audited(tmp_path, {"type": "response.create", **asked(user("look"))}, *chunks)
+    assert errors(found) == {("args-schema-mismatch", "call_a")}
+    assert found.frames["events"]["type"][0] == "request.create"
+
+
 def test_other_wires_are_left_to_others() -> None:
     chat = {"model": "m", "messages": [user("hi")], "tools": []}
     embedding = {"model": "m", "input": "words", "encoding_format": "float"}

@@ -67,7 +67,7 @@ class Transcript:
         for memory in (self._shown, self._state, self._asked, self.answered):
             memory.trim()
 
-    def request(self, record: Record, place: Place, *, accepted: bool | None) -> None:
+    def request(self, record: Record, place: Place, *, accepted: bool | None = None) -> None:
         """Keep a request until its response says which session it began."""
         self.flush(None)
         self.cursor.move(place, max(self.cursor.next, place.event))
@@ -190,12 +190,16 @@ class Transcript:
             self.rows.faults.append((event, session, fault.fault, f"/output{fault.pointer}", fault.detail, fault.at))
         self.chains.replied(session, record.id, items)
         reply = record.id or f"reply {event}"
+        # A response that is looked up while it runs shows what may still change.
+        stage = "item" if text_of(record.status) in {"queued", "in_progress"} else "done"
         for index, item in enumerate(items):
             native = item.type or "message"
             event, opaque = self.cursor.event(
                 native, "item", session, member=f"/output/{index}", when=record.created_at
             )
-            self.items.take(item, self.output(event, session, reply, index, opaque=opaque))
+            at = self.output(event, session, reply, index, opaque=opaque)
+            at.stage = stage
+            self.items.take(item, at)
         self.answered[session] = record.id or ""
 
     def output(self, event: int, session: str | None, reply: str | None, index: int | None, *, opaque: bool) -> At:
