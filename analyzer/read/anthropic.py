@@ -27,6 +27,7 @@ from analyzer.read.claude.conversation import Conversation, Conversations, Sent,
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.exchange import Body, exchange_of
 from analyzer.read.records import Block as Records
+from analyzer.read.records import with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import ABSENT, Raw, first
@@ -41,7 +42,6 @@ _STREAM = {
 }
 _CUT = "max_tokens"
 _REFUSED = 400
-_SURROGATES = (b"\\ud", b"\\uD")
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -198,11 +198,12 @@ class AnthropicMessages:
         """Append the rows of the block; see `Adapter.read`."""
         others: list[int] = []
         base = event_number(self._source, block.first)
+        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
         for index, raw in enumerate(block.raw):
             event = base + (index << PART_BITS)
             pointer = "" if block.pointer is None else block.pointer[index]
             place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, text, faults = _read(raw, utf8=block.utf8)
+            record, text, faults = _read(raw, sound=index not in doubtful)
             if record is None or not self._take(record, text, place, top=True):
                 others.append(index)
                 continue
@@ -238,7 +239,7 @@ class AnthropicMessages:
             inner: Raw = getattr(record, member)
             if first(inner) == b"{":
                 when = record.recorded_at if record.recorded_at is not None else record.timestamp
-                found, text, faults = _read(bytes(inner), utf8=True)
+                found, text, faults = _read(bytes(inner), sound=True)
                 inside = _inside(place, f"/{member}", when=when)
                 if found is not None and self._take(found, text, inside, top=False):
                     self._rows.faults += [(place.event, None, *fault) for fault in faults]
@@ -268,7 +269,7 @@ class AnthropicMessages:
             return False
         place = _inside(place, "", when=exchange.when if exchange.when is not None else place.when)
         request, response = exchange.request, exchange.response
-        asked = None if request is None or request.stream else _read(request.frames[0], utf8=False)[0]
+        asked = None if request is None or request.stream else _read(request.frames[0], sound=False)[0]
         if asked is not None and not (first(asked.messages) == b"[" and (exchange.url or _asks(asked))):
             asked = None
         if asked is None and not exchange.url:
@@ -281,7 +282,7 @@ class AnthropicMessages:
         taken = False
         for frame in response.frames if response is not None and not refused else ():
             assert response is not None
-            found, text, _ = _read(frame, utf8=False)
+            found, text, _ = _read(frame, sound=False)
             taken |= found is not None and self._take(found, text, _of(place, response), top=False)
         self._end()
         session = self._flush(None, accepted=False if refused else None)
@@ -341,11 +342,7 @@ class AnthropicMessages:
         self._settings(record, event, conversation)
         self._table(record.tools, event, conversation, "" if opaque else "/tools")
         known = len(asked.sent) - len(asked.new)
-        calls: dict[str, int] = {}
-        results: dict[str, int] = {}
-        for each in asked.sent[:known]:
-            _count(each.calls, calls)
-            _count(each.results, results)
+        calls, results = conversation.counts(known, keep=accepted is False)
         before = len(conversation.sent)
         for index, sentence in enumerate(asked.new, known):
             if sentence is None:
@@ -357,10 +354,10 @@ class AnthropicMessages:
             fresh = index >= before and not replied
             self._sentence(sentence, at, conversation, (calls, results), fresh=fresh, accepted=accepted)
         if accepted is not False:
-            conversation.sent = asked.sent
+            conversation.sent, conversation.calls, conversation.results = asked.sent, calls, results
             conversation.reply = None
-            for call_id, count in results.items():
-                conversation.answered[call_id] = max(count, conversation.answered.get(call_id, 0))
+            for call_id in {name for each in asked.sent[known:] for name in each.results}:
+                conversation.answered[call_id] = max(results[call_id], conversation.answered.get(call_id, 0))
         self._conversations.owns(conversation, [call for each in asked.sent[known:] for call in each.calls])
 
     def _sentence(
@@ -438,25 +435,23 @@ class AnthropicMessages:
 
     # --- responses --------------------------------------------------------------------------------------------------
 
-    def _answering(self, reply: str | None, place: Place) -> tuple[Conversation, Sequence[Sent]]:
-        """The conversation that a reply belongs to, after its request was appended, and what the request held."""
+    def _answering(self, reply: str | None, place: Place) -> Conversation:
+        """The conversation that a reply belongs to, after its request was appended."""
         self._end()
         asked = self._asked
         self._flush(reply)
         self._move(place)
-        if asked is not None:
-            return asked.conversation, asked.sent
-        return Conversation(reply or f"reply-{place.event}"), ()
+        return Conversation(reply or f"reply-{place.event}") if asked is None else asked.conversation
 
     def _whole(self, record: Record, place: Place) -> None:
         """A response body."""
-        conversation, sent = self._answering(record.id, place)
+        conversation = self._answering(record.id, place)
         event, opaque = self._cursor.event("message", "item", conversation.session)
         reply = record.id or f"reply {event}"
         blocks, faults = blocks_of(record.content)
         at = At(event, conversation.session, "item", "/content", reply=reply, opaque=opaque)
         self._blocks.faults(faults, at)
-        self._answer(blocks, [at] * len(blocks), record.stop_reason, conversation, sent)
+        self._answer(blocks, [at] * len(blocks), record.stop_reason, conversation)
         self._rows.messages.append(
             *[
                 (
@@ -479,15 +474,10 @@ class AnthropicMessages:
         places: list[At],
         stop_reason: str | None,
         conversation: Conversation,
-        sent: Sequence[Sent],
     ) -> None:
         """The calls and results in a reply."""
-        held: dict[str, int] = {}
-        results: dict[str, int] = {}
-        for each in sent:
-            _count(each.calls, held)
-            _count(each.results, results)
         inside: dict[str, int] = {}
+        answers: dict[str, int] = {}
         for index, (block, at) in enumerate(zip(blocks, places, strict=True)):
             at.to = at.to if at.stage == "stream" else f"/content/{index}"
             at.status = "incomplete" if stop_reason == _CUT and index == len(blocks) - 1 else at.status
@@ -495,20 +485,21 @@ class AnthropicMessages:
                 name = block.id or ""
                 nth = _next(inside, name)
                 reply = f"{at.reply} {nth}" if nth else at.reply or ""
-                at.emission = conversation.emit(name, reply, held.get(name, 0) + nth)
+                at.emission = conversation.emit(name, reply, conversation.calls.get(name, 0) + nth)
                 self._blocks.call(
                     block, at, kind="hosted" if block.name in conversation.hosted and block.type == "tool_use" else None
                 )
             elif is_result(block):
                 stage, at.stage = at.stage, "echo"
-                at.emission = f"{block.tool_use_id}/{_next(results, block.tool_use_id or '')}"
+                name = block.tool_use_id or ""
+                nth = conversation.results.get(name, 0) + _next(answers, name)
+                at.emission = f"{name}/{nth}"
+                conversation.answered[name] = max(nth + 1, conversation.answered.get(name, 0))
                 self._blocks.result(block, at)
                 at.stage = stage
             elif not is_known(block):
                 self._blocks.unknown(block, at)
         conversation.reply = gist(blocks)
-        for name, count in results.items():
-            conversation.answered[name] = max(count, conversation.answered.get(name, 0))
         self._conversations.owns(conversation, [block.id or "" for block in blocks if is_call(block)])
 
     # --- streams ----------------------------------------------------------------------------------------------------
@@ -516,15 +507,13 @@ class AnthropicMessages:
     def _piece(self, record: Record, native: str, place: Place) -> None:
         """An event of a streamed response."""
         if native == "message_start":
-            start = _read(bytes(record.message), utf8=True)[0] or Record()
-            conversation, sent = self._answering(start.id, place)
+            start = _read(bytes(record.message), sound=True)[0] or Record()
+            conversation = self._answering(start.id, place)
             self._reply = _Reply(start.id or f"reply {place.event}", conversation)
-            self._reply_sent = sent
         reply = self._reply
         if reply is None:
             # The beginning was not recorded: what follows is a reply of its own.
-            reply = self._reply = _Reply(f"reply {place.event}", self._answering(None, place)[0])
-            self._reply_sent = ()
+            reply = self._reply = _Reply(f"reply {place.event}", self._answering(None, place))
         self._move(place)
         event, _ = self._cursor.event(native, _STREAM[native], reply.conversation.session)
         reply.event = event
@@ -563,7 +552,7 @@ class AnthropicMessages:
             )
             for each in held
         ]
-        self._answer(blocks, places, stop_reason, reply.conversation, self._reply_sent)
+        self._answer(blocks, places, stop_reason, reply.conversation)
         said = words_of(blocks)
         self._rows.messages.append((places[0].event, session, None, reply.id, "assistant", None, None, said, ""))
         if stop_reason is not None:
@@ -594,13 +583,12 @@ def _sentence(raw: bytes) -> _Sentence:
     return _Sentence(message.role, blocks, faults)
 
 
-def _read(raw: bytes, *, utf8: bool) -> tuple[Record | None, bytes, list[Fault]]:
+def _read(raw: bytes, *, sound: bool) -> tuple[Record | None, bytes, list[Fault]]:
     """A record, its text without what cannot be kept, and what was wrong; None where it is no object."""
     try:
-        if not utf8:
-            raw.decode()
         record = _record(raw)
-        if any(mark in raw for mark in _SURROGATES):
+        if not sound:
+            raw.decode()
             msgspec.json.decode(raw)
         return record, raw, []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -628,11 +616,6 @@ def _inside(place: Place, member: str, *, when: str | float | None) -> Place:
 
 def _of(place: Place, body: Body) -> Place:
     return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
-
-
-def _count(names: Sequence[str], counts: dict[str, int]) -> None:
-    for name in names:
-        _next(counts, name)
 
 
 def _next(counts: dict[str, int], name: str) -> int:

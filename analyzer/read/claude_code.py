@@ -15,6 +15,7 @@ from analyzer.frames import PART_BITS
 from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, is_call, is_known, is_result, words_of
 from analyzer.read.openai.ledger import Recent
 from analyzer.read.records import Block as Records
+from analyzer.read.records import with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import ABSENT, Raw, first, text_of
@@ -47,7 +48,6 @@ _NOTICES = frozenset(
 )
 _OWN = ("sessionId", "session_id", "uuid", "leafUuid", "messageId")
 _PREFIX = "mcp__"
-_SURROGATES = (b"\\ud", b"\\uD")
 
 
 class Message(msgspec.Struct, gc=False):
@@ -138,9 +138,10 @@ class ClaudeCode:
         """Append the rows of the block; see `Adapter.read`."""
         others: list[int] = []
         base = event_number(self._source, block.first)
+        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
         for index, raw in enumerate(block.raw):
             event = base + (index << PART_BITS)
-            row, faults = _read(raw, utf8=block.utf8)
+            row, faults = _read(raw, sound=index not in doubtful)
             if row is None:
                 others.append(index)
                 continue
@@ -276,13 +277,12 @@ def _content(row: Row) -> tuple[Message, list[Fault]]:
         return (Message(), []) if found is None else found
 
 
-def _read(raw: bytes, *, utf8: bool) -> tuple[Row | None, list[Fault]]:
+def _read(raw: bytes, *, sound: bool) -> tuple[Row | None, list[Fault]]:
     """A row and what was wrong with it; None where it is no row of a session."""
     try:
-        if not utf8:
-            raw.decode()
         row = _row(raw)
-        if any(mark in raw for mark in _SURROGATES):
+        if not sound:
+            raw.decode()
             msgspec.json.decode(raw)
         named = row.uuid or row.session or row.session_id
         if row.type in _SPOKEN:

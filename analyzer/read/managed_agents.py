@@ -17,6 +17,7 @@ from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, words_of
 from analyzer.read.openai.exchange import exchange_of
 from analyzer.read.openai.ledger import Recent
 from analyzer.read.records import Block as Records
+from analyzer.read.records import with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import ABSENT, Raw, first, text_of
@@ -45,7 +46,6 @@ _KINDS = {
 }
 _FAMILIES = ("agent.", "user.", "session.", "span.", "system.")
 _RUNNING, _IDLE, _REFUSED = "session.status_running", "session.status_idle", 400
-_SURROGATES = (b"\\ud", b"\\uD")
 
 
 class Model(msgspec.Struct, gc=False):
@@ -168,11 +168,12 @@ class ManagedAgents:
         """Append the rows of the block; see `Adapter.read`."""
         others: list[int] = []
         base = event_number(self._source, block.first)
+        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
         for index, raw in enumerate(block.raw):
             self._event_number = event = base + (index << PART_BITS)
             pointer = "" if block.pointer is None else block.pointer[index]
             place = Place(block.offset[index], block.length[index], block.line[index], pointer)
-            text, faults = raw, _spoiled(raw, utf8=block.utf8)
+            text, faults = raw, _spoiled(raw) if index in doubtful else []
             if faults is None or (faults and (text := msgspec.json.encode(_value(raw))) == b"null"):
                 others.append(index)
             elif self._inside(Raw(text), place):
@@ -391,9 +392,7 @@ class ManagedAgents:
         at.to = "/content"
         self._blocks.faults(faults, at)
         role = "user" if native == "user.message" else "assistant"
-        self._rows.messages.append(
-            (at.event, at.session, at.turn, event.id, role, None, None, said, at.pointer(""))
-        )
+        self._rows.messages.append((at.event, at.session, at.turn, event.id, role, None, None, said, at.pointer("")))
 
     def _confirmation(self, event: Event, at: At) -> None:
         name = event.tool_use_id
@@ -446,13 +445,11 @@ def _value(raw: bytes) -> Any:
     return None if isinstance(parsed, Unreadable) else parsed[0]
 
 
-def _spoiled(raw: bytes, *, utf8: bool) -> list[Fault] | None:
+def _spoiled(raw: bytes) -> list[Fault] | None:
     """What in a record cannot be kept as it is; nothing for nearly all, None where it is no JSON."""
     try:
-        if not utf8:
-            raw.decode()
-        if any(mark in raw for mark in _SURROGATES):
-            msgspec.json.decode(raw)
+        raw.decode()
+        msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         parsed = parse(raw)
         return None if isinstance(parsed, Unreadable) else parsed[1]

@@ -209,6 +209,13 @@ def valid_utf8(raw: list[bytes]) -> bool:
     return True
 
 
+def with_surrogates(raw: list[bytes]) -> frozenset[int]:
+    """The indexes of those that escape surrogates; they come in pairs, as a rule."""
+    series = pl.Series(raw, dtype=pl.Binary)
+    found = series.bin.contains(b"\\ud") | series.bin.contains(b"\\uD")
+    return frozenset(found.arg_true().to_list())
+
+
 def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
     block = Block(0)
     data: list[bytes] = []

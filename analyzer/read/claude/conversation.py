@@ -29,6 +29,9 @@ class Conversation(msgspec.Struct, eq=False):
     session: str | None = None
     sent: list[Sent] = []
     """The messages of its last request."""
+    calls: dict[str, int] = {}
+    results: dict[str, int] = {}
+    """How many calls and results of an id these messages hold."""
     reply: int | None = None
     """Digest of what the last reply says; None while none has come."""
     answered: dict[str, int] = {}
@@ -39,6 +42,18 @@ class Conversation(msgspec.Struct, eq=False):
     hosted: frozenset[str] = frozenset()
     """Tools of the provider's own in the table."""
     state: bytes = b""
+
+    def counts(self, known: int, *, keep: bool) -> tuple[dict[str, int], dict[str, int]]:
+        """How many calls and results of an id the first `known` messages hold; to be counted on, in place unless `keep`."""
+        if known == len(self.sent):
+            return (dict(self.calls), dict(self.results)) if keep else (self.calls, self.results)
+        calls: dict[str, int] = {}
+        results: dict[str, int] = {}
+        for each in self.sent[:known]:
+            for counts, names in ((calls, each.calls), (results, each.results)):
+                for name in names:
+                    counts[name] = counts.get(name, 0) + 1
+        return calls, results
 
     def emission(self, call_id: str, nth: int) -> str:
         """The emission of the nth call of this id in a history."""
