@@ -19,6 +19,7 @@ from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
+from analyzer.read.gemini import Gemini
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.recording import Recording
@@ -39,6 +40,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     ClaudeCode,
     OpenAIChat,
     ManagedAgents,
+    Gemini,
 )
 
 _LONG = 1 << 16

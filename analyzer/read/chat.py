@@ -1,4 +1,4 @@
-"""Chat completions: requests and responses, exchanges, streams, lists of messages, and the trajectory files made of them.
+"""Chat completions: requests and responses, exchanges, streams, lists of messages, and trajectory files made of them.
 
 Every request resends the whole conversation: what was sent before is passed over, what comes back changed is a copy of
 the call or result it shows. In a list of messages (a training row, a trajectory) the calls are the model's own. A call
@@ -155,8 +155,8 @@ class OpenAIChat:
     name: ClassVar[str] = "openai-chat"
     title: ClassVar[str] = "Chat completions: bodies, exchanges, streams, message lists, tau-bench, tau2, SWE-agent"
     known_by: ClassVar[str] = (
-        "bodies of object `chat.completion`, `chat.completion.chunk`; `messages` with `tool_calls`, role `tool` or tools "
-        "that hold a `function`; exchanges under /chat/completions; lists named `traj`, `history`, `simulations`"
+        "bodies of object `chat.completion`, `chat.completion.chunk`; `messages` with `tool_calls`, role `tool` or "
+        "tools that hold a `function`; exchanges under /chat/completions; lists named `traj`, `history`, `simulations`"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
@@ -308,8 +308,7 @@ class OpenAIChat:
 
     def _choices(self, record: Record, place: Place) -> None:
         """A response body, or a piece of a streamed one."""
-        choices: list[Choice]
-        choices, faults = held(_choices, record.choices, [])
+        choices, faults = held(_choices, record.choices, list[Choice]())
         name = text_of(record.id)
         if record.object == "chat.completion.chunk" or any(choice.delta and not choice.message for choice in choices):
             self._piece(choices, name or "", record, place)
@@ -348,7 +347,7 @@ class OpenAIChat:
             delta = held(_message, choice.delta, Message())[0]
             text = text_of(delta.content) if first(delta.content) == b'"' else None
             stream.texts += [text] if text else []
-            pieces: list[ToolCall] = held(_calls, delta.tool_calls, [])[0]
+            pieces = held(_calls, delta.tool_calls, list[ToolCall]())[0]
             for position, each in enumerate(pieces):
                 _add(stream.calls, each, each.index if each.index is not None else position)
             if delta.function_call:

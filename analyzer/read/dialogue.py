@@ -1,8 +1,8 @@
 """Conversations as models are asked: every request holds all messages so far, and every reply adds one.
 
 Adapters say what a message holds (`Said`); here it is told what of a request was sent before, which conversation it
-continues, and which call and which result each sighting shows. What was sent before is passed over; what comes back in a
-later request is a copy (stage history). Where a wire has no ids, results find their calls by order and name.
+continues, and which call and which result each sighting shows. What was sent before is passed over; what comes back in
+a later request is a copy (stage history). Where a wire has no ids, results find their calls by order and name.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Said(msgspec.Struct, gc=False):
 
 
 class Ask(msgspec.Struct, gc=False):
-    """A request: its messages, and what else it sets. `own`: a list whose calls are the model's, with no reply to come."""
+    """A request: its messages, and what else it sets. `own`: a list whose calls are the model's, and no reply comes."""
 
     raws: list[bytes]
     to: str = "/messages"
@@ -246,7 +246,8 @@ class Dialogue:
         for index in range(known, len(digests)):
             replied = index == before and bool(conversation.replies) and said(index).role == "assistant"
             fresh = index >= before and not replied
-            self._message(said(index), conversation, walk, f"{asked.to}/{index}", index, asked.own, fresh, wire)
+            to = f"{asked.to}/{index}"
+            self._message(said(index), conversation, walk, to, index, own=asked.own, fresh=fresh, wire=wire)
         conversation.sent, conversation.replies, conversation.failed = sent, [], False
         for name, count in walk.answered().items():
             conversation.answered[name] = max(count, conversation.answered.get(name, 0))
@@ -263,7 +264,7 @@ class Dialogue:
         conversation, walk = self._running
         self.move(place)
         self._count += 1
-        self._message(self._read(raw), conversation, walk, "", self._count, True, True, None)
+        self._message(self._read(raw), conversation, walk, "", self._count, own=True, fresh=True)
         return conversation.session
 
     def _list(self, asked: Ask, conversation: _Conversation, *, new: bool) -> tuple[int, bool] | None:
@@ -279,9 +280,10 @@ class Dialogue:
         walk: _Walk,
         to: str,
         index: int,
-        own: bool,  # noqa: FBT001
-        fresh: bool,  # noqa: FBT001
-        wire: str | None,
+        *,
+        own: bool,
+        fresh: bool,
+        wire: str | None = None,
     ) -> None:
         """One message of a request, which may have been sent before."""
         session = conversation.session
@@ -325,7 +327,7 @@ class Dialogue:
             elif known == len(digests):
                 score = 0 if conversation.replies or asked.own else 3  # the same again, because no reply came
             else:
-                score = 3 if not conversation.replies or _gist(said(known)) in conversation.replies else 1
+                score = 3 if not conversation.replies or self._gist(said(known)) in conversation.replies else 1
             if score > best[0]:
                 best = (score, known, conversation)
         if best[2] is not None:
@@ -357,6 +359,11 @@ class Dialogue:
             for call_id in call_ids:
                 if call_id:
                     self._memory.owners[call_id] = conversation
+
+    def _gist(self, said: Said) -> int:
+        """What an assistant's message says and asks for, however it is written."""
+        calls = tuple([(None if self._positional else call.call_id, call.name) for call in said.calls])
+        return hash((said.text or "", calls))
 
     def _settings(self, asked: Ask, event: tuple[int, bool] | None, conversation: _Conversation) -> None:
         if event is None:
@@ -419,7 +426,7 @@ class Dialogue:
         self._faults(said, event, session, to, opaque=opaque)
         row = (event, session, None, said.item_id or reply, said.role or "assistant", said.phase)
         self._rows.messages.append((*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to))
-        conversation.replies = [*conversation.replies, _gist(said)]
+        conversation.replies = [*conversation.replies, self._gist(said)]
         self._owns(conversation, [call.call_id for call in said.calls])
         return event
 
@@ -438,8 +445,8 @@ class Dialogue:
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
-    def _call(self, call: Call, event: int, session: str, stage: str, reply: str, emission: str, *more: Any) -> None:
-        pair_id, where, wire = more
+    def _call(self, call: Call, event: int, session: str, stage: str, reply: str, *more: Any) -> None:
+        emission, pair_id, where, wire = more
         self._rows.call_sightings.append(
             (
                 *(event, session, None, wire or self._wire, stage, reply, emission, call.call_id, pair_id, call.kind),
@@ -447,8 +454,8 @@ class Dialogue:
             )
         )
 
-    def _result(self, result: Result, event: int, session: str, stage: str, emission: str, *more: Any) -> None:
-        pair_id, where, wire = more
+    def _result(self, result: Result, event: int, session: str, stage: str, *more: Any) -> None:
+        emission, pair_id, where, wire = more
         self._rows.result_sightings.append(
             (
                 *(event, session, None, wire or self._wire, stage, emission, result.call_id, pair_id, result.name),
@@ -469,11 +476,6 @@ def _sent_as(digest: int, said: Said) -> _Sent:
         tuple([(call.call_id, call.name) for call in said.calls]),
         tuple([(result.call_id, result.name) for result in said.results]),
     )
-
-
-def _gist(said: Said) -> int:
-    """What an assistant's message says and asks for, however it is written."""
-    return hash((said.text or "", tuple([(call.call_id, call.name) for call in said.calls])))
 
 
 def _common(sent: Sequence[_Sent], digests: Sequence[int]) -> int:
@@ -517,7 +519,7 @@ def opened(
 
 
 def held(decode: Callable[[Any], T], raw: bytes | msgspec.Raw, default: T) -> tuple[T, list[Fault]]:
-    """What a member holds, members of other types named and left out; the default where it is of another type itself."""
+    """What a member holds, with what in it is of another type named and left out; the default where it is itself."""
     if not bytes(raw) or bytes(raw) == b"null":
         return default, []
     try:

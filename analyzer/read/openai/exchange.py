@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 
 import msgspec
 
@@ -60,6 +61,8 @@ class _Half(msgspec.Struct, gc=False):
     error: Raw = ABSENT
     messages: Raw = ABSENT
     choices: Raw = ABSENT
+    contents: Raw = ABSENT
+    candidates: Raw = ABSENT
     jsonrpc: Raw = ABSENT
     type: Raw = ABSENT
 
@@ -81,6 +84,8 @@ class _Whole(msgspec.Struct, gc=False):
 _whole = msgspec.json.Decoder(_Whole).decode
 _half = msgspec.json.Decoder(_Half).decode
 _text = msgspec.json.Decoder(_Text).decode
+# Texts inside JSON may hold what Python takes for line ends (U+2028 and others).
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _MEMBERS = ("parsed_body", "json", "body", "postData", "content")
 
 
@@ -93,7 +98,9 @@ def exchange_of(raw: bytes | Raw) -> Exchange | None:
     if first(getattr(whole, asked)) == b"{":
         half = _half(getattr(whole, asked))
         url = half.url or half.uri or half.path or url
-        request = _body(half, getattr(whole, asked), f"/{asked}", bare=half.input or half.messages or half.jsonrpc)
+        request = _body(
+            half, getattr(whole, asked), f"/{asked}", bare=half.input or half.messages or half.contents or half.jsonrpc
+        )
     elif bytes(whole.body):
         request = _open(whole.body, "/body")
     response: Body | None = None
@@ -101,7 +108,7 @@ def exchange_of(raw: bytes | Raw) -> Exchange | None:
         half = _half(whole.response)
         # A list is the content of a message; what HAR calls content is an object.
         blocks = half.content if first(half.content) == b"[" else ABSENT
-        bare = half.output or half.error or half.choices or half.jsonrpc or blocks
+        bare = half.output or half.error or half.choices or half.candidates or half.jsonrpc or blocks
         response = _body(half, whole.response, "/response", bare=bare)
         status = half.status if bytes(half.status) else status
         if half.status_code is not None:
@@ -132,11 +139,11 @@ def _open(value: Raw, pointer: str) -> Body | None:
         for member in ("text", "string"):
             text: Raw = getattr(held, member)
             if first(text) == b'"':
-                return _opened(_decoded(_string(text), bytes(held.encoding)), f"{pointer}/{member}")
+                return opened(_decoded(_string(text), bytes(held.encoding)), f"{pointer}/{member}")
         return Body((bytes(value),), pointer, opaque=False)
     if kind == b"[":
         return Body((bytes(value),), pointer, opaque=False)
-    return _opened(_string(value), pointer) if kind == b'"' else None
+    return opened(_string(value), pointer) if kind == b'"' else None
 
 
 def _decoded(text: str, encoding: bytes) -> str:
@@ -148,7 +155,7 @@ def _decoded(text: str, encoding: bytes) -> str:
         return ""
 
 
-def _opened(text: str, pointer: str) -> Body | None:
+def opened(text: str, pointer: str) -> Body | None:
     """A body that was kept as text: JSON, or an event stream."""
     stripped = text.lstrip("\ufeff \t\r\n")
     if stripped.startswith(("{", "[")):
@@ -157,7 +164,7 @@ def _opened(text: str, pointer: str) -> Body | None:
         return None
     frames: list[bytes] = []
     data: list[str] = []
-    for line in [*stripped.splitlines(), ""]:
+    for line in [*_LINE_END.split(stripped), ""]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:

@@ -1,0 +1,374 @@
+"""Gemini: generateContent bodies, exchanges and streams, of the developer API and of Vertex.
+
+Calls mostly have no id: a call is the k-th of its name in the conversation, and a result answers the first open call of
+its name. A result is an object by the wire's rule; one with an `error` member says that the tool failed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from analyzer.frames import PART_BITS
+from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said, held, listed, opened
+from analyzer.read.openai.cursor import Place
+from analyzer.read.openai.exchange import Body, exchange_of
+from analyzer.read.records import Block
+from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
+
+_REFUSED = 400
+_MODEL = re.compile(r"/models/([^/:?]+):(?:stream)?[gG]enerateContent")
+_METHOD = re.compile(r":(?:stream)?[gG]enerateContent(?:$|\?)")
+_ROLES = {"model": "assistant", None: "user"}
+
+
+class Part(msgspec.Struct, gc=False, rename="camel"):
+    """A part of a content: a text, a call, a result, code that the provider ran."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: Raw = ABSENT
+    function_response: Raw = ABSENT
+    executable_code: Raw = ABSENT
+    code_execution_result: Raw = ABSENT
+
+
+class Function(msgspec.Struct, gc=False):
+    """A call or a result."""
+
+    id: str | None = None
+    name: str | None = None
+    args: Raw = ABSENT
+    response: Raw = ABSENT
+
+
+class Content(msgspec.Struct, gc=False):
+    """A message."""
+
+    role: str | None = None
+    parts: Raw = ABSENT
+
+
+class Candidate(msgspec.Struct, gc=False, rename="camel"):
+    """One of the alternatives of a response."""
+
+    content: Raw = ABSENT
+    finish_reason: str | None = None
+    index: int | None = None
+
+
+class _Config(msgspec.Struct, gc=False, rename="camel"):
+    response_schema: Raw = ABSENT
+    response_json_schema: Raw = ABSENT
+
+
+class _Outcome(msgspec.Struct, gc=False):
+    error: Raw = ABSENT
+
+
+class Record(msgspec.Struct, gc=False):
+    """Everything that one record may be."""
+
+    contents: Raw = ABSENT
+    candidates: Raw = ABSENT
+    tools: Raw = ABSENT
+    system_instruction: Raw = msgspec.field(default=ABSENT, name="systemInstruction")
+    config: Raw = msgspec.field(default=ABSENT, name="generationConfig")
+    response_id: str | None = msgspec.field(default=None, name="responseId")
+    prompt_feedback: Raw = msgspec.field(default=ABSENT, name="promptFeedback")
+    usage: Raw = msgspec.field(default=ABSENT, name="usageMetadata")
+    model: str | None = None
+    error: Raw = ABSENT
+    http: Raw = ABSENT
+    request: Raw = ABSENT
+    response: Raw = ABSENT
+    response_raw: Raw = ABSENT
+    body: Raw = ABSENT
+    event: Raw = ABSENT
+    data: Raw = ABSENT
+    message: Raw = ABSENT
+    recorded_at: str | float | None = None
+    timestamp: str | float | None = None
+
+
+_record = msgspec.json.Decoder(Record).decode
+_records = msgspec.json.Decoder(list[Raw]).decode
+_content = msgspec.json.Decoder(Content).decode
+_parts = msgspec.json.Decoder(list[Part]).decode
+_part = msgspec.json.Decoder(Part).decode
+_function = msgspec.json.Decoder(Function).decode
+_candidates = msgspec.json.Decoder(list[Candidate]).decode
+_config = msgspec.json.Decoder(_Config).decode
+_outcome = msgspec.json.Decoder(_Outcome).decode
+
+
+class _Stream(msgspec.Struct):
+    """A reply that comes in pieces: each holds whole parts."""
+
+    id: str
+    place: Place
+    said: Said
+    stop: str | None = None
+
+
+class Gemini:
+    """The adapter; see `analyzer.read.adapter.Adapter`."""
+
+    name: ClassVar[str] = "gemini"
+    title: ClassVar[str] = "Gemini: generateContent bodies, exchanges, streams"
+    known_by: ClassVar[str] = (
+        "`contents` with `parts`, `candidates` with a `content`; exchanges whose address ends in :generateContent or "
+        ":streamGenerateContent"
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "Nothing names a session: requests are joined by the contents that they resend.",
+        "Most calls have no id: of several open calls of one tool the first is taken to be answered.",
+        "Whether a tool succeeded is told by an `error` member, which is a custom and no rule.",
+        "Tools of the provider's own (search, code execution) have no schema: their arguments are not judged.",
+        "What a result answered is known only when a later request was recorded.",
+    )
+
+    def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
+        self._rows = rows
+        self._dialogue = Dialogue(self.name, rows, _said, positional=True)
+        self._stream: _Stream | None = None
+
+    @staticmethod
+    def sniff(records: Sequence[Any], path: str) -> float:
+        """How many of the records are of this wire, and how surely."""
+        del path
+        return sum(map(_knows, records)) / len(records) if records else 0.0
+
+    def close(self) -> None:
+        """A stream that breaks off."""
+        self._end()
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        self._dialogue.trim()
+        others: list[int] = []
+        base = event_number(self._source, block.first)
+        for index, raw in enumerate(block.raw):
+            event = base + (index << PART_BITS)
+            pointer = "" if block.pointer is None else block.pointer[index]
+            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
+            record, text, faults = opened(raw, _record, _knows, utf8=block.utf8)
+            if record is None or not self._take(record, text, place, top=True):
+                others.append(index)
+                continue
+            self._rows.faults += [(event, None, *fault) for fault in faults]
+        return others
+
+    # --- what a record holds ----------------------------------------------------------------------------------------
+
+    def _take(self, record: Record, raw: bytes, place: Place, *, top: bool) -> bool:
+        if first(record.candidates) == b"[" or record.prompt_feedback or (record.usage and record.response_id):
+            self._reply(record, place)
+            return True
+        if first(record.contents) in (b"[", b"{"):
+            self._asked(record, place, record.model)
+            return True
+        if first(record.error) == b"{" and not record.request:
+            self._end()
+            self._dialogue.fail(place)
+            return True
+        if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
+            return self._exchange(raw, place)
+        for member in ("event", "data", "message") if top else ():
+            inner: Raw = getattr(record, member)
+            if first(inner) == b"{":
+                when = record.recorded_at if record.recorded_at is not None else record.timestamp
+                found, text, faults = opened(bytes(inner), _record, _knows, utf8=True)
+                inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/{member}", when=when)
+                if found is not None and self._take(found, text, inside, top=False):
+                    self._rows.faults += [(place.event, None, *fault) for fault in faults]
+                    return True
+        return False
+
+    def _asked(self, record: Record, place: Place, model: str | None) -> None:
+        self._end()
+        single = first(record.contents) == b"{"
+        config = held(_config, record.config, _Config())[0]
+        form = bytes(config.response_schema or config.response_json_schema).decode() or None
+        system = _said(bytes(record.system_instruction)).text if first(record.system_instruction) == b"{" else None
+        ask = Ask(
+            [bytes(record.contents)] if single else listed(record.contents),
+            "" if single else "/contents",
+            tools=bytes(record.tools),
+            shape="gemini",
+            model=model,
+            text_format=form,
+            instructions=system,
+        )
+        self._dialogue.ask(ask, place)
+
+    def _exchange(self, raw: bytes, place: Place) -> bool:
+        """A request and its response, recorded together."""
+        try:
+            exchange = exchange_of(raw)
+        except msgspec.DecodeError:
+            return False
+        if exchange is None or (exchange.url and not _METHOD.search(exchange.url)):
+            return False
+        request, response = exchange.request, exchange.response
+        place = msgspec.structs.replace(place, when=exchange.when if exchange.when is not None else place.when)
+        asked = None
+        if request is not None and not request.stream:
+            asked = opened(request.frames[0], _record, _knows, utf8=False)[0]
+        if not exchange.url and (asked is None or not asked.contents):
+            return False
+        self._end()
+        self._dialogue.forget()
+        before = self._dialogue.cursor.next
+        if asked is not None and request is not None and first(asked.contents) in (b"[", b"{"):
+            named = _MODEL.search(exchange.url)
+            self._asked(asked, _of(place, request), named[1] if named else asked.model)
+        refused = exchange.status is not None and exchange.status >= _REFUSED
+        for frame in _frames(response):
+            assert response is not None
+            found, text, _ = opened(frame, _record, _knows, utf8=False)
+            if found is not None and (not refused or first(found.error) == b"{"):
+                self._take(found, text, _of(place, response), top=False)
+        self._end()
+        if self._dialogue.cursor.next == before:
+            self._dialogue.move(place)
+            self._dialogue.cursor.event("request", "request", None)
+        return True
+
+    # --- responses --------------------------------------------------------------------------------------------------
+
+    def _reply(self, record: Record, place: Place) -> None:
+        """A response, whole or the next piece of one."""
+        candidates, faults = held(_candidates, record.candidates, list[Candidate]())
+        name = record.response_id or ""
+        stream = self._stream
+        if stream is not None and stream.id != name:
+            self._end()
+            stream = None
+        chosen = next((each for each in candidates if each.index in (None, 0)), Candidate())
+        said = _said(bytes(chosen.content)) if chosen.content else Said()
+        whole = stream is None and not place.opaque and (chosen.finish_reason is not None or not candidates)
+        if whole:
+            event = self._dialogue.answer(
+                said,
+                place,
+                native="generateContent",
+                to="/candidates/0/content",
+                reply=name or None,
+                stop=chosen.finish_reason,
+            )
+            self._rows.faults += [(event, None, *fault) for fault in faults]
+            return
+        if stream is None:
+            stream = self._stream = _Stream(name, place, Said("assistant"))
+        if not place.opaque:
+            self._dialogue.move(place)
+            self._dialogue.cursor.event("streamGenerateContent", "delta", self._dialogue.session)
+        stream.place = place
+        stream.said.text = (stream.said.text or "") + said.text if said.text is not None else stream.said.text
+        stream.said.calls = [*stream.said.calls, *said.calls]
+        stream.said.results = [*stream.said.results, *said.results]
+        stream.stop = chosen.finish_reason or stream.stop
+
+    def _end(self) -> None:
+        """The streamed reply is whole, or it breaks off."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            place = msgspec.structs.replace(stream.place, opaque=True)
+            self._dialogue.answer(
+                stream.said,
+                place,
+                native="streamGenerateContent",
+                reply=stream.id or None,
+                stop=stream.stop,
+                stage="stream",
+            )
+
+
+def _said(raw: bytes) -> Said:
+    """What one content says."""
+    content, faults = held(_content, raw, Content())
+    said = Said(_ROLES.get(content.role, content.role), faults=faults)
+    texts: list[str] = []
+    for index, part in enumerate(_parts_of(content.parts)):
+        to = f"/parts/{index}"
+        if part.text is not None and not part.thought:
+            texts.append(part.text)
+            said.to = said.to or f"{to}/text"
+        if first(part.function_call) == b"{":
+            call = held(_function, part.function_call, Function())[0]
+            text, container = arguments(call.args)
+            where = f"{to}/functionCall" + ("/args" if call.args else "")
+            said.calls = [*said.calls, Call(call.id or None, call.name, text, container, where)]
+        if first(part.function_response) == b"{":
+            said.results = [*said.results, _result(part.function_response, to)]
+        if first(part.executable_code) == b"{":
+            text, container = arguments(part.executable_code)
+            where = f"{to}/executableCode"
+            call_ = Call(None, "code_execution", text, container, where, "hosted", owed_by="server")
+            said.calls = [*said.calls, call_]
+        if first(part.code_execution_result) == b"{":
+            text, container = arguments(part.code_execution_result)
+            where = f"{to}/codeExecutionResult"
+            said.results = [*said.results, Result(None, "code_execution", text, container, where)]
+    said.text = "\n".join(texts) if texts else None
+    return said
+
+
+def _result(raw: Raw, to: str) -> Result:
+    result = held(_function, raw, Function())[0]
+    text, container = arguments(result.response)
+    failed = container == "object" and text_of(held(_outcome, result.response, _Outcome())[0].error) is not None
+    where = f"{to}/functionResponse" + ("/response" if result.response else "")
+    return Result(result.id or None, result.name, text, container, where, False if failed else None)
+
+
+def _parts_of(raw: Raw) -> list[Part]:
+    try:
+        return _parts(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return [held(_part, each, Part())[0] for each in listed(raw)]
+
+
+def _frames(body: Body | None) -> list[bytes]:
+    """The bodies in a response; a stream may be kept as one list."""
+    if body is None:
+        return []
+    frames: list[bytes] = []
+    for frame in body.frames:
+        frames += listed(frame) if first(frame.lstrip()) == b"[" else [frame]
+    return frames
+
+
+def _of(place: Place, body: Body) -> Place:
+    return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
+
+
+def _knows(record: Any) -> float:
+    """How surely a parsed record is of this wire."""
+    if not isinstance(record, dict):
+        return 0.0
+    contents = record.get("contents")
+    if isinstance(contents, list | dict):
+        parts = [each for each in (contents if isinstance(contents, list) else [contents]) if isinstance(each, dict)]
+        return 1.0 if any("parts" in each for each in parts) else 0.2
+    if isinstance(record.get("candidates"), list) or "usageMetadata" in record or "promptFeedback" in record:
+        return 1.0
+    if isinstance(record.get("error"), dict) and "type" not in record and "jsonrpc" not in record:
+        return 0.3 if isinstance(record["error"].get("status"), str) else 0.1
+    for half in (record.get("http"), record.get("request"), record):
+        if not isinstance(half, dict):
+            continue
+        url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
+        if url:
+            return float(_METHOD.search(url) is not None)
+        for each in (half if half is not record else None, half.get("body") if half is not record else None):
+            if isinstance(each, dict) and "contents" in each and (sure := _knows(each)):
+                return sure
+    inner = (record.get("event"), record.get("data"), record.get("message"))
+    return max((_knows(each) for each in inner if isinstance(each, dict)), default=0.0)
