@@ -272,7 +272,7 @@ class Codex:
                 nth = self._calls.get(call_id, 0)
                 emission = payload.id or f"{call_id}#{nth}"
                 self._turns[call_id], self._calls[call_id] = turn, nth + 1
-                self._texts[call_id] = hash(bytes(payload.arguments or payload.input))
+                self._texts[call_id] = _digest(payload)
         event, _ = self._cursor.event(native, "item", self._session, turn=turn, number=number)
         at = At(event, self._session, turn, emission=emission, member="/payload")
         self._items.take(payload, at)
@@ -337,39 +337,47 @@ class Codex:
         said = text_of(payload.message)
         told = kept if first(raw) == b"[" else None
         self._rows.summaries.append((event, self._session, self._turn, "compaction", told, said))
+        # A pair that is kept whole and as it was says nothing new, and a long thread repeats it with every compaction.
+        answered = {item.call_id for item in history if (item.type or "").endswith("_output")}
+        whole = {
+            item.call_id
+            for item in history
+            if item.call_id in answered and self._texts.get(item.call_id or "") == _digest(item) and item.type in _CALLS
+        }
         for index, item in enumerate(history):
-            call_id, native = item.call_id, item.type or ""
-            if call_id is None or (native not in _CALLS and not native.endswith("_output")):
+            native = item.type or ""
+            if item.call_id is None or item.call_id in whole:
                 continue
-            member = f"/payload/replacement_history/{index}"
-            turn = self._turns.get(call_id, self._turn)
-            event, _ = self._cursor.event(native, "item", self._session, member=member, turn=turn, number=number)
-            place = (event, self._session, turn, self.name, "history")
-            if native.endswith("_output"):
-                emission = self._outputs.get(call_id, (0, f"{call_id}!0"))[1]
-                nothing = (None, None, None, None, None, "absent", None, None, None)
-                self._rows.result_sightings.append((*place, emission, call_id, call_id, *nothing, ""))
-                continue
-            emission = self._items.ledger.emission(self._session, call_id, item.id) or f"{call_id}#0"
-            text: str | None = None
-            container = "absent"
-            # An equal copy is not kept a second time: a long thread repeats its history with every compaction.
-            if self._texts.get(call_id) != hash(bytes(item.arguments or item.input)):
-                text, container = (text_of(item.input), "free") if bytes(item.input) else arguments(item.arguments)
-            kind, server, name = self._items.server_of(item.name, item.namespace)
-            if native != "function_call":
-                kind, name = {"custom_tool_call": ("custom", name)}.get(native, ("search", "tool_search"))
-            self._rows.call_sightings.append(
-                (
-                    *(*place, None, emission, call_id, call_id, kind, server, name, text, container),
-                    *(
-                        None,
-                        "client",
-                        None,
-                        "" if text is None else "/arguments" if bytes(item.arguments) else "/input",
-                    ),
-                )
+            if native in _CALLS or native.endswith("_output"):
+                self._copied(item, native, f"/payload/replacement_history/{index}", number)
+
+    def _copied(self, item: _Kept, native: str, member: str, number: int | None) -> None:
+        """A half of a pair, or a call that is not as it was, in a replacement history."""
+        call_id = item.call_id or ""
+        turn = self._turns.get(call_id, self._turn)
+        event, _ = self._cursor.event(native, "item", self._session, member=member, turn=turn, number=number)
+        place = (event, self._session, turn, self.name, "history")
+        if native.endswith("_output"):
+            emission = self._outputs.get(call_id, (0, f"{call_id}!0"))[1]
+            nothing = (None, None, None, None, None, "absent", None, None, None)
+            self._rows.result_sightings.append((*place, emission, call_id, call_id, *nothing, ""))
+            return
+        emission = self._items.ledger.emission(self._session, call_id, item.id) or f"{call_id}#0"
+        text: str | None = None
+        container, where = "absent", ""
+        if self._texts.get(call_id) != _digest(item):
+            free = bool(bytes(item.input))
+            text, container = (text_of(item.input), "free") if free else arguments(item.arguments)
+            where = "/input" if free else "/arguments"
+        kind, server, name = self._items.server_of(item.name, item.namespace)
+        if native != "function_call":
+            kind, name = {"custom_tool_call": ("custom", name)}.get(native, ("search", "tool_search"))
+        self._rows.call_sightings.append(
+            (
+                *(*place, None, emission, call_id, call_id, kind, server, name, text, container),
+                *(None, "client", None, where),
             )
+        )
 
     # --- standard output --------------------------------------------------------------------------------------------
 
@@ -422,6 +430,11 @@ class Codex:
                 *(done.container, done.structured, None, None, ran.to_result),
             )
         )
+
+
+def _digest(item: Item | _Kept) -> int:
+    """A number that equal arguments share, in this process."""
+    return hash(bytes(item.arguments or item.input))
 
 
 class _Said(msgspec.Struct, gc=False):

@@ -77,7 +77,11 @@ def test_the_frames_of_the_samples_are_these(name: str, data: bytes) -> None:
 
 def test_what_the_sample_holds_is_found(tmp_path: Path) -> None:
     found = audited(tmp_path, SAMPLE)
-    assert errors(found) == {("args-field-stringified", "call_s2"), ("args-invalid-json", "call_bad")}
+    assert errors(found) == {
+        ("args-field-stringified", "call_s2"),
+        ("args-invalid-json", "call_bad"),
+        ("compaction-split-pair", "call_d1"),
+    }
     turns = found.frames["turns"].select("turn", "status").rows()
     assert turns == [("turn-1", "completed"), ("turn-2", "cancelled")]
 
