@@ -73,7 +73,7 @@ class Row(msgspec.Struct, gc=False):
     sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
     meta: bool | None = msgspec.field(default=None, name="isMeta")
     summary: bool | None = msgspec.field(default=None, name="isCompactSummary")
-    message: Raw = ABSENT
+    message: Message | None = None
     structured: Raw = msgspec.field(default=ABSENT, name="toolUseResult")
     structured_too: Raw = msgspec.field(default=ABSENT, name="tool_use_result")
     parent: str | None = msgspec.field(default=None, name="parent_tool_use_id")
@@ -93,7 +93,6 @@ class _Known(msgspec.Struct):
 
 
 _row = msgspec.json.Decoder(Row).decode
-_message = msgspec.json.Decoder(Message).decode
 
 
 class ClaudeCode:
@@ -163,11 +162,8 @@ class ClaudeCode:
         self._compacted(row if row.summary else None, event)
         if copy:
             return
-        if native in _SPOKEN and first(row.message) == b"{":
-            self._spoken(row, native, event, turn)
-        elif native in _SPOKEN:
-            detail = "the message is no object"
-            self._rows.faults.append((event, self._session, "member_type", "/message", detail, None))
+        if row.message is not None and native in _SPOKEN:
+            self._spoken(row, row.message, event, turn)
         elif native == "system" and row.subtype == "compact_boundary":
             self._boundary = (event, turn)
         elif native == "system" and row.subtype == "init":
@@ -199,7 +195,7 @@ class ClaudeCode:
         """Append the compaction whose boundary was the row before, with the summary that follows it."""
         boundary, self._boundary = self._boundary, None
         if summary is not None and event is not None:
-            text = words_of(blocks_of(_content(summary)[0].content)[0]) if summary.message else None
+            text = None if summary.message is None else words_of(blocks_of(summary.message.content)[0])
             self._rows.summaries.append((event, self._session, self._turn(summary), "compaction", None, text))
         elif boundary is not None:
             self._rows.summaries.append((boundary[0], self._session, boundary[1], "compaction", None, None))
@@ -212,19 +208,15 @@ class ClaudeCode:
                 (event, self._session, None, None, name, model, None, None, None, None, None, None)
             )
 
-    def _spoken(self, row: Row, native: str, event: int, turn: str | None) -> None:
-        message, faults = _content(row)
-        self._rows.faults += [
-            (event, self._session, fault, f"/message{where}", detail, None) for fault, where, detail, _ in faults
-        ]
+    def _spoken(self, row: Row, message: Message, event: int, turn: str | None) -> None:
         self._state(message.model, row.version, event)
         agent = row.agent or row.parent
         if turn is not None and (self._session, turn) not in self._agents:
             self._agents.add((self._session, turn))
             self._rows.turn_states.append((event, self._session, turn, None, agent or turn, "in_progress", None))
-        blocks, more = blocks_of(message.content)
+        blocks, faults = blocks_of(message.content)
         at = At(event, self._session, "item", "/message/content", turn, reply=message.id)
-        self._blocks.faults(more, at)
+        self._blocks.faults(faults, at)
         said, to = False, at.to
         for index, block in enumerate(blocks):
             at.to = f"{to}/{index}"
@@ -241,7 +233,7 @@ class ClaudeCode:
             else:
                 self._blocks.unknown(block, at)
         if said and not row.meta:
-            role = message.role or native
+            role = message.role or row.type
             self._rows.messages.append((event, self._session, turn, message.id, role, None, None, words_of(blocks), to))
 
     def _call(self, block: Block, at: At) -> None:
@@ -268,15 +260,6 @@ def _server_of(name: str | None) -> tuple[str | None, str | None]:
     return (server, tool) if found and server and tool else (None, name)
 
 
-def _content(row: Row) -> tuple[Message, list[Fault]]:
-    try:
-        return _message(row.message), []
-    except (msgspec.DecodeError, RecursionError):
-        parsed = parse(bytes(row.message))
-        found = None if isinstance(parsed, Unreadable) else typed(_message, parsed[0])
-        return (Message(), []) if found is None else found
-
-
 def _read(raw: bytes, *, sound: bool) -> tuple[Row | None, list[Fault]]:
     """A row and what was wrong with it; None where it is no row of a session."""
     try:
@@ -286,7 +269,7 @@ def _read(raw: bytes, *, sound: bool) -> tuple[Row | None, list[Fault]]:
             msgspec.json.decode(raw)
         named = row.uuid or row.session or row.session_id
         if row.type in _SPOKEN:
-            return row if named and row.message else None, []
+            return row if named and row.message is not None else None, []
         if row.type in _NOTICES:
             return row if named or row.leaf or row.snapshot_of else None, []
         return row if row.session is not None and row.uuid is not None else None, []
