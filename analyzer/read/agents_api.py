@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from analyzer.frames import PART_BITS, PART_LIMIT
+from analyzer.frames import PART_BITS, PART_LIMIT, RECORDED
+from analyzer.read.openai import exchange
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -188,6 +189,12 @@ class Record(msgspec.Struct, gc=False):
     has_more: bool | None = None
 
 
+class Subject(msgspec.Struct, gc=False):
+    """What a webhook is about."""
+
+    id: str | None = None
+
+
 class Http(msgspec.Struct, gc=False):
     """The request half of a recorded exchange."""
 
@@ -230,6 +237,7 @@ _item = msgspec.json.Decoder(Item).decode
 _session = msgspec.json.Decoder(Session).decode
 _turn = msgspec.json.Decoder(Turn).decode
 _agent = msgspec.json.Decoder(Agent).decode
+_subject = msgspec.json.Decoder(Subject).decode
 _http = msgspec.json.Decoder(Http).decode
 _response = msgspec.json.Decoder(Response).decode
 _mcp_request = msgspec.json.Decoder(McpRequest).decode
@@ -444,6 +452,11 @@ class AgentsApi:
         """Append the rows of one record, or of one that stands inside another; false where it is not of this wire."""
         native = record.type
         kind = KINDS.get(native) if native is not None else None
+        if native in _WEBHOOKS and record.object == "event":
+            # They come late and in any order, and use the words of the stream: a beginning among them is none.
+            told = _subject(record.data) if _first(record.data) == b"{" else Subject()
+            self._event(record, f"{native} (webhook)", "notice", told.id or place.session, None, pointer, place)
+            return True
         if kind is None or native is None:
             if native is None or record.event:
                 return self._take_untyped(record, raw, pointer, place)
@@ -458,16 +471,16 @@ class AgentsApi:
         elif kind == "error" and record.session_id is None:
             return False  # "error" alone is a word of many wires
         turn = record.turn_id
-        session = record.session_id or place.session
+        session = record.session_id
         if session is None:
+            # What the event holds names its session better than a recorder, which may have ids of its own.
             if record.session is not None:
                 session = record.session.id
             elif record.subagent is not None:
                 session = record.subagent.session_id
-            elif turn is not None:
-                session = self._turn_session.get(turn, self._session)
-            else:
-                session = self._session
+            session = session or place.session
+        if session is None:
+            session = self._session if turn is None else self._turn_session.get(turn, self._session)
         event = self._event(record, native, kind, session, turn, pointer, place)
         if kind == "item":
             if record.item is not None:
@@ -501,6 +514,10 @@ class AgentsApi:
         event = self._event_number
         if event & PART_LIMIT < PART_LIMIT:
             self._event_number = event + 1
+        elif self._rows.events and self._rows.events[-1][0] == event:
+            return event  # the last number of a record stands for all parts that have none of their own
+        else:
+            pointer = ""
         self._rows.events.append(
             (
                 event,
@@ -552,8 +569,16 @@ class AgentsApi:
             return self._request(record, pointer, inner, "create")
         return False
 
-    def _inside(self, raw: Raw, pointer: str, place: Place) -> bool:
+    def _inside(self, raw: Raw | bytes, pointer: str, place: Place) -> bool:
         """Take what stands at `pointer` inside a record."""
+        if self._event_number & PART_LIMIT < PART_LIMIT:
+            return self._part(raw, pointer, place)
+        before = _marks(self._rows)
+        taken = self._part(raw, pointer, place)
+        _point(self._rows, before, pointer)
+        return taken
+
+    def _part(self, raw: Raw | bytes, pointer: str, place: Place) -> bool:
         text = bytes(raw)
         try:
             record = self._decode(text)
@@ -587,11 +612,13 @@ class AgentsApi:
         keys = [value for name, value in http.headers.items() if name.lower() == "idempotency-key"]
         place = replace(place, session=session or place.session, accepted=accepted, key=str(keys[0]) if keys else None)
         body, body_at = _body(http.body), f"{pointer}/http/body"
-        answer, answer_at = _body(response.body), f"{pointer}/response/body"
-        if not session and _first(answer) == b"{":
-            place = replace(place, session=_session_or_empty(answer).id or place.session)
+        answers, answer_at = _bodies(response.body), f"{pointer}/response/body"
+        if not session:
+            named = (_named(answer) for answer in answers if _first(answer) == b"{")
+            place = replace(place, session=next(filter(None, named), place.session))
         native = f"{http.method} {'/'.join(('/agents/sessions', *(['{id}'] if session else []), *filter(None, below)))}"
         self._event(record, native, "request", place.session, None, pointer, place)
+        before = _marks(self._rows)
         if http.method == "POST" and _first(body) == b"{" and accepted is not False and not any(below):
             self._request(_record(body), body_at, place, "update" if session else "create")
         elif http.method == "POST" and _first(body) in (b"{", b"["):
@@ -600,8 +627,14 @@ class AgentsApi:
                 self._all(_raws(body), body_at, place)
             elif _first(inner.events) == b"[":
                 self._all(_raws(inner.events), f"{body_at}/events", place)
-        if _first(answer) == b"{" and accepted is not False:
-            self._inside(answer, answer_at, replace(place, accepted=None, key=None))
+        if _first(http.body) == b'"':
+            _point_at_text(self._rows, before, body_at)
+        before = _marks(self._rows)
+        if accepted is not False:
+            for answer in answers:
+                self._inside(answer, answer_at, replace(place, accepted=None, key=None))
+        if _first(response.body) == b'"':
+            _point_at_text(self._rows, before, answer_at)
         return True
 
     def _request(self, record: Record, pointer: str, place: Place, channel: str) -> bool:
@@ -620,7 +653,7 @@ class AgentsApi:
             raws.reverse()
         taken = [self._inside(raw, f"{pointer}/data/{index}", place) for index, raw in raws]
         if not any(taken):
-            return False
+            return not raws
         if record.has_more:
             detail = "the page says that there are more, and it is the last one recorded"
             self._rows.faults.append((self._event_number - 1, self._session, "more_pages", "", detail, None))
@@ -836,23 +869,65 @@ def _decision(raw: Raw) -> str | None:
     return decision if isinstance(decision, str) else None
 
 
-def _body(raw: Raw) -> Raw:
-    """A recorded body; one that the recorder kept as text is taken out of it."""
-    if _first(raw) == b'"':
-        text = _string(raw).encode().lstrip()
-        try:
-            msgspec.json.decode(text, type=Raw)
-        except (msgspec.DecodeError, RecursionError):
-            return _ABSENT
-        return Raw(text)
-    return raw
+def _body(raw: Raw) -> Raw | bytes:
+    """The recorded body of a request."""
+    return next(iter(_bodies(raw)), _ABSENT)
 
 
-def _session_or_empty(raw: Raw) -> Session:
+def _bodies(raw: Raw) -> Sequence[Raw | bytes]:
+    """What a recorded body holds: itself, or what the text that a recorder made of it holds."""
+    if _first(raw) != b'"':
+        return (raw,)
+    opened = exchange.opened(_string(raw), "")
+    return [frame for frame in (opened.frames if opened is not None else ()) if _is_json(frame)]
+
+
+def _is_json(text: bytes) -> bool:
     try:
-        return _session(raw)
+        msgspec.json.decode(text, type=Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _named(raw: Raw | bytes) -> str | None:
+    """The session that an answer is about: one of its resources, or an event of its stream."""
+    try:
+        record = _record(raw)
+        if record.object == "agent.session":
+            return _session(raw).id
     except msgspec.DecodeError:
-        return Session()
+        return None
+    return record.session_id or (None if record.session is None else record.session.id)
+
+
+_POINTED = {name: list(schema).index("pointer") for name, schema in RECORDED.items() if "pointer" in schema}
+_EVENT_POINTER, _EVENT_ID = 5, 12  # in the rows of `Rows.events`
+
+
+def _marks(rows: Rows) -> dict[str, int]:
+    return {name: len(getattr(rows, name)) for name in _POINTED}
+
+
+def _point(rows: Rows, before: dict[str, int], pointer: str) -> None:
+    """Rows since `before` belong to an event that stands for the whole record: their pointers lead from there."""
+    for name, at in _POINTED.items():
+        held = getattr(rows, name)
+        if name != "events":
+            held[before[name] :] = [(*row[:at], pointer + row[at], *row[at + 1 :]) for row in held[before[name] :]]
+
+
+def _point_at_text(rows: Rows, before: dict[str, int], pointer: str) -> None:
+    """What stands inside a text cannot be pointed at, and its events cannot be compared: the text is the place."""
+    for name, at in _POINTED.items():
+        held = getattr(rows, name)
+        if name == "events":
+            held[before[name] :] = [
+                (*row[:_EVENT_POINTER], pointer, *row[_EVENT_POINTER + 1 : _EVENT_ID], None)
+                for row in held[before[name] :]
+            ]
+        else:
+            held[before[name] :] = [(*row[:at], "", *row[at + 1 :]) for row in held[before[name] :]]
 
 
 def _newest_first(raws: list[Raw]) -> bool:

@@ -36,8 +36,9 @@ def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame)
         r"\.created$|^request\.create$|^POST /agents/sessions$|^initialize$|^server/discover$"
         r"|^session_meta$|^thread\.started$"
     )
-    # A stream begins with every response, and a fork in the middle of what it was forked from.
-    starts &= (pl.col("start") != "response.created") & pl.col("parent").is_null()
+    # A stream begins with every response, turns and subagents begin in the middle, and so does a fork.
+    starts &= ~pl.col("start").str.contains(r"(?:^response|turn|subagent)\.created$")
+    starts &= pl.col("parent").is_null()
     return (
         seen.join(said, on="session", how="left", maintain_order="left")
         .join(wires, on="session", how="left", maintain_order="left")

@@ -29,7 +29,7 @@ MCP = {"type": "mcp", "server_label": "docs", "transport": {"type": "http"}, "al
 
 def _approval(decision: str, status: str) -> list[dict[str, object]]:
     tools = (*TOOLS, MCP)
-    request = {"type": "mcp_tool_call", "server_label": "docs", "name": "wipe", "message": "?", "arguments": {"id": "x"}}
+    request = {"type": "mcp_tool_call", "server_label": "docs", "name": "wipe", "arguments": {"id": "x"}}
     wanted = {"type": "mcp_approval_request", "request_id": "r1", "turn_id": "t1", "request": request}
     decided = {
         "type": "agent.session.input.mcp_approval_request_result",

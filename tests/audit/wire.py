@@ -22,9 +22,7 @@ def function(name: str, parameters: Any = CLOSED, **members: Any) -> Event:
 TOOLS = (function("get"),)
 
 
-def session(
-    *actions: Event, tools: Sequence[Event] = TOOLS, status: str = "in_progress", name: str = SESSION
-) -> Event:
+def session(*actions: Event, tools: Sequence[Event] = TOOLS, status: str = "in_progress", name: str = SESSION) -> Event:
     agent = {"id": "agent_a", "model": "m", "tools": list(tools)}
     return {
         "id": name,

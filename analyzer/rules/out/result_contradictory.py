@@ -28,7 +28,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     said_error = pl.col("error").str.contains(r"\S").fill_null(value=False)
     said_text = pl.col("text").str.contains(r"\S").fill_null(value=False)
     bad = ~pl.col("success").fill_null(value=True)
-    # The status of a posted result is that of the server's item: a failure it calls completed is another fault (OUT006).
+    # The status of a posted result is that of the server's item: a failure it calls completed is OUT006.
     completed = (pl.col("status") == "completed").fill_null(value=False) & ~(bad & (pl.col("stage") == "post"))
     good = pl.col("success").fill_null(value=False) | completed
     mute = bad & ~said_error & ~said_text & pl.col("structured").is_null()

@@ -1,0 +1,136 @@
+"""Records of other shapes than an event in a line: pages, webhooks, bodies that are texts, and what has no type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analyzer.auditing import Audit
+from analyzer.frames import PART_LIMIT
+from tests.audit.wire import (
+    SESSION,
+    TOOLS,
+    action,
+    added,
+    answered,
+    asked,
+    begun,
+    called,
+    done,
+    ended,
+    exchange,
+    post,
+    run,
+    stream,
+    told,
+    turn,
+)
+
+
+def _page(items: list[dict[str, Any]], *, more: bool = False) -> dict[str, Any]:
+    return {"object": "list", "data": items, "first_id": None, "last_id": None, "has_more": more}
+
+
+def _call() -> list[dict[str, Any]]:
+    return [added(called()), asked(action()), added(answered(), index=None), done(called())]
+
+
+def test_a_pair_over_two_pages_newest_first_is_no_broken_order(tmp_path: Path) -> None:
+    items = [answered("c2"), called("c2"), answered("c1"), called("c1")]
+    pages = [_page(items[:3], more=True), _page(items[3:])]
+    audit = run(tmp_path, [*begun(), *ended(), *pages])
+    assert audit.summary["results"] == 2
+    assert told(audit, "LOG006", "CALL004", "CALL005", "CALL006") == []
+
+
+def test_a_record_without_a_type_is_called_that(tmp_path: Path) -> None:
+    audit = run(tmp_path, [*begun(), {"note": 1}, *_call(), *ended()])
+    [message] = audit.findings.filter(audit.findings["rule"] == "LOG003")["message"]
+    assert message == "The reader does not know a record without a type; kept, 1 in this session."
+
+
+def test_an_empty_page_says_nothing(tmp_path: Path) -> None:
+    assert told(run(tmp_path, [*begun(), *_call(), _page([]), *ended()])) == []
+
+
+def _webhook(word: str, session: str) -> dict[str, Any]:
+    return {"id": "evt_1", "object": "event", "created_at": 1, "type": f"agent.session.{word}", "data": {"id": session}}
+
+
+def test_a_webhook_is_of_the_session_it_names(tmp_path: Path) -> None:
+    audit = run(tmp_path, [*begun(), _webhook("idle", "sess_other"), *_call(), *ended()])
+    assert audit.frames["sessions"]["session"].to_list() == [SESSION, "sess_other"]
+
+
+def test_a_webhook_does_not_make_a_recording_begin_at_the_beginning(tmp_path: Path) -> None:
+    audit = run(tmp_path, [asked(), _webhook("created", SESSION), added(answered("c9"), index=None), *ended()])
+    assert told(audit, "CALL005", "LOG007") == ["LOG007"]
+
+
+def test_a_recording_that_begins_with_a_later_turn_begins_in_the_middle(tmp_path: Path) -> None:
+    events = [turn(name="t2"), added(answered("c1"), index=None), turn("completed", name="t2"), *ended()]
+    assert told(run(tmp_path, events), "CALL005", "LOG007") == ["LOG007"]
+
+
+def _envelope(event: dict[str, Any]) -> dict[str, Any]:
+    return {"recorded_at": None, "session_id": "the recorder's", "direction": "received", "event": event}
+
+
+def test_the_session_that_an_event_names_is_surer_than_that_of_its_envelope(tmp_path: Path) -> None:
+    audit = run(tmp_path, map(_envelope, [*begun(), *_call(), *ended()]))
+    assert audit.frames["sessions"]["session"].to_list() == [SESSION]
+    assert told(audit) == []
+
+
+def _bad() -> list[dict[str, Any]]:
+    bad = {"id": "a\u2028b", "extra": 1}
+    return [added(called(arguments=bad)), asked(action(arguments=bad)), added(answered(), index=None)]
+
+
+def test_a_body_that_is_an_event_stream_is_read(tmp_path: Path) -> None:
+    request = {"agent": {"id": "agent_a", "tools": list(TOOLS)}, "input": "hi", "stream": True}
+    body = ": ok\n\n" + stream([*begun(), *_bad(), *ended()])
+    audit = run(tmp_path, [exchange("POST", "", request, body)])
+    assert (audit.summary["calls"], audit.summary["results"]) == (1, 1)
+    assert told(audit, "ARG001", "RUN001") == ["ARG001", "RUN001"]
+    places = [(where["line"], where["pointer"]) for where in audit.findings.filter(~_tool_rules())["location"]]
+    assert set(places) == {(1, "/response/body")}
+    plain = run(tmp_path, [*begun(), *_bad(), *ended()], "plain.ndjson")
+    assert _prints(audit) == _prints(plain)
+
+
+def test_a_stream_that_is_recorded_twice_is_one(tmp_path: Path) -> None:
+    events = [{**event, "event_id": f"evt_{at}"} for at, event in enumerate([*begun(), *_bad(), *ended()])]
+    twice = [*events, exchange("GET", f"/{SESSION}/events", None, stream(events))]
+    audit = run(tmp_path, twice)
+    assert (audit.summary["calls"], audit.summary["results"]) == (1, 1)
+    assert "LOG005" not in told(audit)
+
+
+def test_a_body_that_is_the_text_of_json_is_pointed_at_as_a_text(tmp_path: Path) -> None:
+    body = json.dumps({"events": [post(), post(output="other")]})
+    events = [*begun(), *_call()[:2], exchange("POST", f"/{SESSION}/events", body, None, 202), *_call()[2:], *ended()]
+    findings = run(tmp_path, events).findings
+    [where] = findings.filter(findings["rule"] == "CALL006")["location"]
+    assert (where["line"], where["pointer"]) == (6, "/http/body")
+
+
+def test_a_page_of_more_items_than_a_record_has_numbers(tmp_path: Path) -> None:
+    count = PART_LIMIT + 40
+    items = [item for at in range(count // 2) for item in (called(f"c{at}"), answered(f"c{at}"))]
+    bad = called("bad", arguments={"id": 5})
+    audit = run(tmp_path, [*begun(), _page([*items, bad, answered("bad")]), *ended()])
+    assert (audit.summary["calls"], audit.summary["results"]) == (count // 2 + 1, count // 2 + 1)
+    [where] = audit.findings.filter(audit.findings["rule"] == "ARG001")["location"]
+    assert where["pointer"] == f"/data/{len(items)}/arguments"
+
+
+def _tool_rules() -> pl.Expr:
+    return pl.col("rule").str.starts_with("TOOL")
+
+
+def _prints(audit: Audit) -> list[tuple[str, str]]:
+    return sorted(audit.findings.filter(~_tool_rules()).select("group", "fingerprint").iter_rows())
