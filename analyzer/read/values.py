@@ -7,7 +7,17 @@ import msgspec
 Raw = msgspec.Raw
 ABSENT = Raw()
 
+
+class _Part(msgspec.Struct, gc=False):
+    """A content part; pictures and files in it are passed over, however large."""
+
+    type: str | None = None
+    text: str | None = None
+    content: Raw = ABSENT
+
+
 _string = msgspec.json.Decoder(str).decode
+_parts = msgspec.json.Decoder(list[_Part]).decode
 _CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
 _PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
 
@@ -37,9 +47,12 @@ def output(raw: Raw) -> tuple[str | None, str]:
     if text == b"null":
         return None, "null"
     if text[:1] == b"[":
-        parts = msgspec.json.decode(text)
-        if parts and all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
-            return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str)), "parts"
+        try:
+            parts = _parts(text)
+        except msgspec.DecodeError:
+            parts = []
+        if parts and all(part.type in _PARTS for part in parts):
+            return "\n".join(part.text for part in parts if part.text is not None), "parts"
     return text.decode(), _CONTAINERS.get(text[0], "number")
 
 
@@ -55,6 +68,17 @@ def words(raw: Raw) -> str | None:
     """The texts of a message's content parts."""
     if first(raw) != b"[":
         return text_of(raw)
+    try:
+        parts = _parts(raw)
+    except msgspec.DecodeError:
+        return _odd_words(raw)
+    if any(bytes(part.content) for part in parts):
+        return _odd_words(raw)
+    return "\n".join(part.text for part in parts if part.text is not None)
+
+
+def _odd_words(raw: Raw) -> str:
+    """The same where parts hold parts, or are of other types than the wire says."""
     found: list[str] = []
     for part in msgspec.json.decode(raw):
         if not isinstance(part, dict):
