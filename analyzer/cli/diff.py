@@ -80,20 +80,24 @@ def _calls(paper: Any, done: Audit, call_id: str | None, other: str | None, sess
     from analyzer.replay.nearest import nearest
     from analyzer.report import pairs
 
-    call = _failing(done, session) if call_id is None else _named(done, call_id, session)
+    if other is not None and call_id is None:
+        raise UsageError("--with names the other side: give --call or --session, too")
+    calls = _failing(done, session) if call_id is None else [_named(done, call_id, session)]
     if other is not None:
-        second, how = _named(done, other, None), "two calls, as named"
+        call, second, how = calls[0], _named(done, other, None), "two calls, as named"
     else:
-        near = nearest(done.frames, call)
-        if near is None:
-            raise UsageError("no call of this tool passed and was answered: name another one by --with")
-        second, how = near.call, "the call, and the nearest one of its tool that is valid and was answered"
+        # Unasked, the first failing call that has something to be compared with.
+        found = ((each, nearest(done.frames, each)) for each in calls)
+        call, second = next(((each, near.call) for each, near in found if near is not None), (-1, -1))
+        if call == -1:
+            raise UsageError("no call of such a tool passed and was answered: name another one by --with")
+        how = "the call, and the nearest one of its tool that is valid and was answered"
     pairs.calls(paper, done, call, second, how=how)
     return pairs.call_record(done, call, second, how=how)
 
 
-def _failing(done: Audit, session: str | None) -> int:
-    """The first call of the log, or of the session, whose arguments are invalid."""
+def _failing(done: Audit, session: str | None) -> list[int]:
+    """The calls of the log, or of the session, whose arguments are invalid."""
     from polars import col
 
     invalid = done.frames["verdicts"].filter((col("verdict_is") == "invalid") & (col("role") == "arguments"))
@@ -101,7 +105,7 @@ def _failing(done: Audit, session: str | None) -> int:
     calls = calls if session is None else calls.filter(col("session") == session)
     if calls.is_empty():
         raise UsageError("no call has invalid arguments: name one by --call")
-    return int(calls["call"][0])
+    return calls["call"].to_list()
 
 
 def _named(done: Audit, name: str, session: str | None) -> int:

@@ -43,6 +43,13 @@ class Recorded:
                 return None
         return None
 
+    def record(self, source: int, offset: int, length: int) -> Any:
+        """A whole record, decoded; None where it cannot be had any more or is no JSON."""
+        try:
+            return msgspec.json.decode(_json(self._evidence.fetch(source, offset, length)))
+        except (AnalyzerError, OSError, ValueError, RecursionError):
+            return None
+
     def schema(self, schema_id: str, event: int | None, pointer: str | None) -> Any:
         """A schema with its members in the order in which they were written: in the log, or in a contract file.
 

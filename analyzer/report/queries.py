@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from analyzer import pointer as pointers
 from analyzer.errors import UsageError
 from analyzer.replay.payloads import read_payload
 from analyzer.report.evidence import Recorded
@@ -85,14 +86,26 @@ def _events(audit: Audit) -> Iterator[dict[str, Any]]:
     """Each event as recorded, beside where it stands."""
     events = audit.frames["events"]
     paths = dict(audit.frames["sources"].select("source", "path").iter_rows())
+    here: tuple[int, int] | None = None
+    record: Any = None
     with Recorded(audit) as recorded:
         for row in events.sort("event").iter_rows(named=True):
+            if here != (row["source"], row["offset"]):  # many events may share one record
+                here = row["source"], row["offset"]
+                record = recorded.record(row["source"], row["offset"], row["length"])
             yield {
                 **{name: row[name] for name in ("session", "turn", "seq", "type", "kind", "line")},
                 "file": paths.get(row["source"]),
                 "time": row["time"].isoformat() if row["time"] is not None else None,
-                "event": recorded.element(row["event"], ""),
+                "event": _part(record, row["pointer"]),
             }
+
+
+def _part(record: Any, pointer: str | None) -> Any:
+    try:
+        return pointers.resolve(record, pointer or "")
+    except (LookupError, ValueError):
+        return None
 
 
 def _calls(audit: Audit) -> Iterator[dict[str, Any]]:
