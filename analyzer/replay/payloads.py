@@ -66,14 +66,15 @@ def read_payloads(texts: pl.Series) -> tuple[list[Any], dict[int, Payload]]:
     values: list[Any] = []
     # As bytes: a Python string of a text with one emoji takes four bytes for every character.
     raws = texts.cast(pl.Binary).to_list()
-    for place, (raw, slow) in enumerate(zip(raws, _doubtful(texts), strict=True)):
-        if not slow:
+    doubtful, deep = _doubtful(texts)
+    for place, (raw, careful) in enumerate(zip(raws, doubtful, strict=True)):
+        if not careful:
             if raw[0] not in _BEGINNINGS:
                 values.append(None)
                 odd[place] = _NOT_JSON
                 continue
             try:
-                value = _decode(raw)
+                value = None if place in deep and too_deep(raw) else _decode(raw)
             except (msgspec.DecodeError, RecursionError):
                 value = None
             # What is written again just as it stands has no member twice; this is true of nearly all.
@@ -87,25 +88,24 @@ def read_payloads(texts: pl.Series) -> tuple[list[Any], dict[int, Payload]]:
     return values, odd
 
 
-def _doubtful(texts: pl.Series) -> list[bool]:
-    """Which texts are to be looked at with care: empty ones, long numbers, what may be nested too deep or is too long."""
-    length = texts.str.len_bytes().fill_null(0)
-    doubtful = (length == 0) | (length > MAX_PAYLOAD)
-    found = pl.DataFrame({"text": texts, "doubtful": doubtful}).select(
-        pl.col("doubtful")
-        | pl.col("text").str.contains(_DIGITS).fill_null(value=True)
-        | (pl.col("text").str.len_bytes() > MAX_DEPTH * 16)
-    ).to_series()
-    some = found.arg_true()
-    if some.len():
-        suspects = texts.gather(some)
-        sure = (
-            suspects.str.contains(_LONG_NUMBER.pattern)
-            | (suspects.str.count_matches(r"[\[{]") > MAX_DEPTH)
-            | doubtful.gather(some)
-        )
-        found = found.scatter(some, sure.fill_null(value=True))
-    return found.to_list()
+def _doubtful(texts: pl.Series) -> tuple[list[bool], set[int]]:
+    """Which texts are empty, too long or hold a long number; and the places of those that may be nested too deep."""
+    frame = texts.alias("text").to_frame()
+    text, length = pl.col("text"), pl.col("text").str.len_bytes()
+    found = frame.select(
+        pl.row_index("place"),
+        careful=text.is_null() | (length == 0) | (length > MAX_PAYLOAD),
+        digits=text.str.contains(_DIGITS),
+        long=length > MAX_DEPTH * 2,
+    )
+    careful = found["careful"]
+    numbers = found.filter("digits")["place"]
+    if numbers.len():
+        long = texts.gather(numbers).str.contains(_LONG_NUMBER.pattern)
+        careful = careful.scatter(numbers.filter(long), True)  # noqa: FBT003 - the value that is set
+    long = found.filter("long")["place"]
+    deep = texts.gather(long).str.count_matches(r"[\[{]") > MAX_DEPTH
+    return careful.to_list(), set(long.filter(deep))
 
 
 _NOT_JSON = Payload("not_json", None)

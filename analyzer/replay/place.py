@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -24,20 +25,24 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
     """
     events = _ordered(frames["events"])
     events = _copies(events, fetch)
-    where = events.select("event", "session", "seq")
-    kept = where.filter(events["copy"].is_null() | (events["copy"] == "reused"))
+    where = events.select("event", "session", "seq", gone=(pl.col("copy") == "redelivered").fill_null(value=False))
     placed: Frames = {"events": events}
     for name in RECORDED:
-        frame = frames[name]
-        if name in ("events", "tables"):
-            continue
-        # Faults of a redelivered event stay: they are facts about its bytes.
-        side = where if name == "faults" else kept
-        placed[name] = frame.drop("session").join(side, on="event", how="inner", maintain_order="left").select(
-            *RECORDED[name], "seq"
-        ) if frame.height else frame.with_columns(seq=pl.lit(None, pl.Int64))
+        if name not in ("events", "tables"):
+            # Faults of a redelivered event stay: they are facts about its bytes.
+            placed[name] = _seated(frames[name], where, all_of_them=name == "faults").select(*RECORDED[name], "seq")
     placed["tables"] = frames["tables"].sort("table")
     return placed
+
+
+def _seated(frame: pl.DataFrame, where: pl.DataFrame, *, all_of_them: bool) -> pl.DataFrame:
+    """A recorded frame with the session and `seq` of its events; its texts are not touched, they may be most of the log."""
+    if frame.is_empty():
+        return frame.with_columns(seq=pl.lit(None, pl.Int64))
+    seats = frame.select("event").join(where, on="event", how="left", maintain_order="left")
+    frame = frame.with_columns(seats["session"], seats["seq"])
+    kept = seats.select(pl.col("seq").is_not_null() & (~pl.col("gone") | all_of_them)).to_series()
+    return frame if kept.all() else frame.filter(kept)
 
 
 def _ordered(events: pl.DataFrame) -> pl.DataFrame:
@@ -98,21 +103,26 @@ def _copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl
     again = events.filter(
         pl.col("event_id").is_not_null() & pl.struct("session", "event_id").is_duplicated()
     ).sort("session", "seq")
-    seen: dict[tuple[str, str], list[Any]] = {}
+    seen: dict[tuple[str, str], set[bytes]] = {}  # digests: one id may come a hundred thousand times
     found: list[tuple[int, str | None]] = []
     for row in again.select("event", "session", "event_id", "source", "offset", "length", "pointer").iter_rows():
         event, session, event_id, source, offset, length, pointer = row
-        content = _content(fetch(source, offset, length), pointer)
-        before = seen.setdefault((session, event_id), [])
+        content = _digest(_content(fetch(source, offset, length), pointer))
+        before = seen.setdefault((session, event_id), set())
         if not before:
             found.append((event, None))
         elif content in before:
             found.append((event, "redelivered"))
         else:
             found.append((event, "reused"))
-        before.append(content)
+        before.add(content)
     marks = pl.DataFrame(found, schema={"event": pl.Int64, "copy": pl.String}, orient="row")
     return events.join(marks, on="event", how="left", maintain_order="left")
+
+
+def _digest(content: Any) -> bytes:
+    raw = content if isinstance(content, bytes) else msgspec.json.encode(content, order="sorted")
+    return blake2b(raw, digest_size=16).digest()
 
 
 def _content(raw: bytes, pointer: str) -> Any:
