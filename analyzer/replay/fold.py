@@ -56,7 +56,7 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rows = rows.join(copies, on="first", how="left").with_columns(
         copies=pl.coalesce("copies", pl.col("one").cast(pl.Int64), 0), chosen=pl.coalesce("done", "text")
     )
-    calls = _gathered(seen, rows).sort("session", "seq", "event", "pointer", maintain_order=True).with_row_index("call")
+    calls = _gathered(seen, rows).sort("session", "seq", "event", "first").with_row_index("call")
     calls = calls.with_columns(
         pl.col("call").cast(pl.Int64), tool=tool_key(pl.col("kind"), pl.col("server"), pl.col("name"))
     )
