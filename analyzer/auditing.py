@@ -35,7 +35,7 @@ from analyzer.replay.pair import pair
 from analyzer.replay.place import place
 from analyzer.replay.sightings import sightings_of
 from analyzer.replay.scopes import scoped
-from analyzer.replay.state import sessions_of, turns_of
+from analyzer.replay.state import running_versions, sessions_of, turns_of
 from analyzer.replay.verdicts import verdicts_of
 from analyzer.rules.catalogue import RULES, Rule
 from analyzer.rules.engine import run
@@ -295,8 +295,9 @@ def conclude(
     tools = tools_of(placed["tables"].filter(pl.col("table").is_in(shown.implode())), store)
     offers = offers_of(placed["showings"], tools)
     files = contracts_of(contracts, store)
+    running = running_versions(calls, placed["session_states"])
     verdicts, violations, faults = verdicts_of(
-        calls, results, in_force(calls, offers, "arguments"), in_force(calls, offers, "output"), files, offers,
+        calls.with_columns(running), results, in_force(calls, offers, "arguments"), in_force(calls, offers, "output"), files, offers,
         placed["faults"], store,
     )
     if final is not None:

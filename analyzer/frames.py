@@ -98,7 +98,7 @@ SESSION_STATES = pl.Schema(
         "event": pl.Int64,
         "session": pl.String,
         "status": pl.String,
-        "agent": pl.String,  # id of the root agent
+        "agent": pl.String,  # id of the root agent; NAME/VERSION of a program that brings its own tools
         "agent_name": pl.String,
         "model": pl.String,
         "max_subagents": pl.Int64,
@@ -381,6 +381,7 @@ CONTRACTS = pl.Schema(
         "file": pl.String,
         "line": pl.Int64,
         "pointer": pl.String,
+        "version": pl.String,  # of the program whose tools the file captures; null: whatever the version
     }
 )
 

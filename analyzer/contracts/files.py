@@ -8,6 +8,7 @@ inside it is a server; in a map, `server/tool` says the same.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,8 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 
 ARGUMENTS, OUTPUT = "arguments", "output"
 _ROLES = (ARGUMENTS, OUTPUT)
+# A capture of the tools that a program brought along, by its version: tools_2.1.144.json
+_CAPTURE = re.compile(r"tools[_-](\d+(?:\.\d+)+)\.json$")
 _SHAPES = (
     "give a map of tool names to arguments and output, a tool table, or one schema in a file named "
     "TOOL.arguments.json or TOOL.output.json"
@@ -56,6 +59,7 @@ class Contract:
     line: int  #: from 1
     pointer: str
     judge: Judge | None = field(default=None, compare=False, repr=False)
+    version: str | None = None  #: of the program whose tools these are, where the file's name says it
 
 
 
@@ -103,7 +107,7 @@ def load_contracts(paths: Sequence[Path]) -> Contracts:
     Nothing is raised for a bad file: each is a problem with file, line, pointer and what to do about it, beside the
     entries of the good ones.
     """
-    entries: dict[tuple[str, str | None, str], Contract] = {}
+    entries: dict[tuple[str, str | None, str, str | None], Contract] = {}
     problems: list[ContractFileError] = []
     for path, server in _files(paths, problems):
         try:
@@ -118,7 +122,7 @@ def load_contracts(paths: Sequence[Path]) -> Contracts:
             except ContractFileError as error:
                 problems.append(error)
                 continue
-            known = entries.setdefault((entry.tool, entry.server, entry.role), entry)
+            known = entries.setdefault((entry.tool, entry.server, entry.role, entry.version), entry)
             if known.schema_id != entry.schema_id:
                 problems.append(_clash(known, entry))
     return Contracts(tuple(entries.values()), tuple(problems))
@@ -270,6 +274,7 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
         line=line or 1,
         pointer=found.pointer,
         judge=judge,
+        version=captured[1] if (captured := _CAPTURE.match(path.name)) else None,
     )
 
 

@@ -106,12 +106,12 @@ def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFram
         (
             f"{entry.server}/{entry.tool}" if entry.server else entry.tool,
             *(entry.server, entry.tool, entry.role, store.add(entry.schema, dialect=entry.dialect, judge=entry.judge)),
-            *(entry.file, entry.line, entry.pointer),
+            *(entry.file, entry.line, entry.pointer, entry.version),
         )
         for entry in (contracts.entries if contracts is not None else ())
     ]
     frame = pl.DataFrame(rows, schema=CONTRACTS, orient="row")
-    return frame.unique(["tool", "role"], keep="first", maintain_order=True).sort("tool", "role")
+    return frame.unique(["tool", "role", "version"], keep="first", maintain_order=True).sort("tool", "role", "version")
 
 
 def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:

@@ -203,10 +203,9 @@ class ClaudeCode:
     def _state(self, model: str | None, version: str | None, event: int) -> None:
         if (model, version) != self._told and model is not None and model != "<synthetic>":
             self._told = (model, version)
-            name = None if version is None else f"Claude Code {version}"
-            self._rows.session_states.append(
-                (event, self._session, None, None, name, model, None, None, None, None, None, None)
-            )
+            agent = "claude-code" if version is None else f"claude-code/{version}"
+            said = (None, agent, "Claude Code", model)
+            self._rows.session_states.append((event, self._session, *said, None, None, None, None, None, None))
 
     def _spoken(self, row: Row, message: Message, event: int, turn: str | None) -> None:
         self._state(message.model, row.version, event)

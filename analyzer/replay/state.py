@@ -77,3 +77,14 @@ def turns_of(events: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
         .select(list(TURNS))
         .collect()
     )
+
+
+def running_versions(calls: pl.DataFrame, states: pl.DataFrame) -> pl.Series:
+    """`running`: the version of the program that brought its own tools, at each call; null where none is named."""
+    version = pl.col("agent").str.extract(r"/([0-9]{1,9}(?:\.[0-9]{1,9}){1,5})$")
+    said = states.select("session", "seq", running=version).filter(pl.col("running").is_not_null()).sort("seq")
+    if said.is_empty():
+        return pl.Series("running", [None], dtype=pl.String).new_from_index(0, calls.height)
+    at = calls.select("call", "session", "seq").sort("seq")
+    found = at.join_asof(said, on="seq", by="session", strategy="backward", check_sortedness=False)
+    return found.sort("call")["running"]

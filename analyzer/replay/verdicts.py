@@ -39,7 +39,10 @@ def verdicts_of(
     """VERDICTS, VIOLATIONS and the FAULTS found inside payloads.
 
     `arguments` and `outputs` are what `force.in_force` says for the two roles, one row per call, in the order of the calls.
+    `calls` may have `running`, the version of the program that brought the tools (`state.running_versions`).
     """
+    if "running" not in calls.columns:
+        calls = calls.with_columns(running=pl.lit(None, pl.String))
     court = _Court(store, _versions(offers), _spoiled(faults))
     owed, free = _arguments(calls, arguments, contracts)
     court.judge(owed, "arguments")
@@ -88,14 +91,39 @@ def _spoiled(faults: pl.DataFrame) -> dict[int, list[str]]:
 def _given(frame: pl.DataFrame, contracts: pl.DataFrame, role: str) -> pl.DataFrame:
     """The rows with `given`: the contract file's schema for their tool, the server's own before the bare name's."""
     mine = contracts.filter(pl.col("role") == role)
+    captured = mine.filter(pl.col("version").is_not_null())
+    if captured.height:
+        frame, mine = _of_version(frame, captured), mine.filter(pl.col("version").is_null())
+    else:
+        frame = frame.with_columns(captured=pl.lit(None, pl.String))
     exact = mine.filter(pl.col("server").is_not_null()).select("server", "name", own="schema_id")
     bare = mine.filter(pl.col("server").is_null()).select("name", any_server="schema_id")
     return (
         frame.join(exact, on=["server", "name"], how="left", maintain_order="left")
         .join(bare, on="name", how="left", maintain_order="left")
-        .with_columns(given=pl.coalesce("own", "any_server"))
-        .drop("own", "any_server")
+        .with_columns(given=pl.coalesce("captured", "own", "any_server"))
+        .drop("own", "any_server", "captured", "running")
     )
+
+
+def _of_version(frame: pl.DataFrame, contracts: pl.DataFrame) -> pl.DataFrame:
+    """The rows with `captured`: the schema in the capture of the version that ran, else of the last one before it."""
+    captures: dict[tuple[str | None, str], list[tuple[tuple[int, ...], str]]] = {}
+    for server, name, version, identity in contracts.select("server", "name", "version", "schema_id").iter_rows():
+        captures.setdefault((server, name), []).append((_numbers(version), identity))
+    picked = []
+    key = ("server", "name", "running")
+    for server, name, running in frame.select(key).unique().sort(key).iter_rows():
+        known = sorted(captures.get((server, name)) or captures.get((None, name)) or [])
+        before = [identity for version, identity in known if running is None or version <= _numbers(running)]
+        picked.append((server, name, running, before[-1] if before else known[0][1] if known else None))
+    schema = {**{each: pl.String() for each in key}, "captured": pl.String()}
+    found = pl.DataFrame(picked, schema=schema, orient="row")
+    return frame.join(found, on=list(key), how="left", nulls_equal=True, maintain_order="left")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 _FORCE = ("state", "schema_id", "channel", "offer_event", "offer_pointer", "window", "other_state", "other_schema")
@@ -107,7 +135,7 @@ def _arguments(
     """The calls whose arguments are owed a verdict, each with the schema that judges; and those that owe none."""
     columns = (
         *("call", "session", "tool", "kind", "server", "name", "text", "container", "event", "pointer", "seq"),
-        "status",
+        *("status", "running"),
     )
     frame = calls.select(columns).hstack(arguments.select(_FORCE))
     owing = pl.col("kind").is_in(list(_JUDGED)) & (pl.col("container") != "free")
@@ -133,7 +161,7 @@ def _outputs(
     calls: pl.DataFrame, results: pl.DataFrame, outputs: pl.DataFrame, contracts: pl.DataFrame
 ) -> pl.DataFrame:
     """Results that say they succeeded and whose tool promises an output, each with the schema that judges."""
-    promised = calls.select("call", "kind", "server", "name").hstack(outputs.select(_FORCE))
+    promised = calls.select("call", "kind", "server", "name", "running").hstack(outputs.select(_FORCE))
     promised = _given(promised.filter(pl.col("kind").is_in(list(_JUDGED))), contracts, "output")
     promised = promised.filter(pl.col("schema_id").is_not_null() | pl.col("given").is_not_null())
     succeeded = pl.col("success").fill_null(value=True) & pl.col("error").is_null()

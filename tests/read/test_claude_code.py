@@ -28,7 +28,8 @@ def audited(tmp_path: Path, *files: list[Any], **options: Any) -> Audit:
 
 def row(number: int, kind: str, session: str = "s-1", **more: Any) -> dict[str, Any]:
     when = f"2026-09-01T10:00:{number:02d}.000Z"
-    return {"type": kind, "uuid": f"u{number}", "sessionId": session, "timestamp": when, "version": "2.1.0", **more}
+    own = {"type": kind, "uuid": f"u{number}", "sessionId": session, "timestamp": when, "version": "2.1.0"}
+    return own | more
 
 
 def says(number: int, *blocks: Any, message: str | None = None, **more: Any) -> dict[str, Any]:
@@ -175,6 +176,24 @@ def test_contract_files_judge_what_the_log_cannot(tmp_path: Path) -> None:
     given.write_text(json.dumps([{"name": "Read", "input_schema": schema}]))
     records = [says(1, use("toolu_1", path=7)), gives(2, "toolu_1", "no such file", block={"is_error": True})]
     assert "args-schema-mismatch" in errors(audited(tmp_path, records, contracts=[str(given)]))
+
+
+def test_the_capture_of_the_version_that_ran_judges(tmp_path: Path) -> None:
+    def capture(version: str, *required: str) -> str:
+        schema = {"type": "object", "properties": {name: {} for name in required}, "required": list(required)}
+        given = tmp_path / f"tools_{version}.json"
+        given.write_text(json.dumps([{"name": "Read", "input_schema": schema}]))
+        return str(given)
+
+    files = [capture("2.1.9", "path"), capture("2.1.30", "file_path"), capture("3.0.0", "uri")]
+    records = [
+        says(1, use("toolu_1", path="a"), version="2.1.9"),
+        says(2, use("toolu_2", path="a"), version="2.1.10"),
+        says(3, use("toolu_3", path="a"), version="2.1.31"),
+        says(4, use("toolu_4", path="a"), version="1.0.0"),
+    ]
+    found = audited(tmp_path, records, contracts=files)
+    assert found.frames["verdicts"].sort("call")["verdict_is"].to_list() == ["valid", "valid", "invalid", "valid"]
 
 
 @given(st.data())
