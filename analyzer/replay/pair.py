@@ -92,9 +92,11 @@ def _in_turn(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
     single = pl.len().over(_SCOPE) == 1
     alone = calls.select(*_SCOPE, "call", single=single)
     known = results.filter(pl.col("pair_id").is_not_null())
-    simple = known.select("result", *_SCOPE).join(
-        alone.filter("single"), on=_SCOPE, nulls_equal=True, maintain_order="left"
-    ).select("result", "call", other_turn=pl.lit(value=False), repeat=pl.lit(value=False))
+    simple = (
+        known.select("result", *_SCOPE)
+        .join(alone.filter("single"), on=_SCOPE, nulls_equal=True, maintain_order="left")
+        .select("result", "call", other_turn=pl.lit(value=False), repeat=pl.lit(value=False))
+    )
     several = calls.filter(~alone["single"])
     if several.is_empty():
         return simple
@@ -122,13 +124,15 @@ def _stacked(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
         open=(pl.col("step") == 1) | (pl.col("low") == before),
         level=pl.col("height") - pl.col("low") + pl.when(pl.col("step") == 1).then(0).otherwise(1),
     )
-    opened = rows.filter(pl.col("open")).with_columns(
-        nth=pl.int_range(pl.len()).over(*_SCOPE, "level", pl.col("step"))
-    )
-    pairs = opened.filter(pl.col("step") == 1).select(*_SCOPE, "level", "nth", "call", "seq", "reply").join(
-        opened.filter(pl.col("step") == -1).select(*_SCOPE, "level", "nth", "result", answered="seq"),
-        on=[*_SCOPE, "level", "nth"],
-        nulls_equal=True,
+    opened = rows.filter(pl.col("open")).with_columns(nth=pl.int_range(pl.len()).over(*_SCOPE, "level", pl.col("step")))
+    pairs = (
+        opened.filter(pl.col("step") == 1)
+        .select(*_SCOPE, "level", "nth", "call", "seq", "reply")
+        .join(
+            opened.filter(pl.col("step") == -1).select(*_SCOPE, "level", "nth", "result", answered="seq"),
+            on=[*_SCOPE, "level", "nth"],
+            nulls_equal=True,
+        )
     )
     # Within one reply the answers go k-th with k-th.
     several = calls.select("call", "reply", *_SCOPE, "seq").with_columns(
@@ -156,16 +160,21 @@ def _elsewhere(calls: pl.DataFrame, results: pl.DataFrame, found: pl.DataFrame) 
     if left.is_empty():
         return found.clear()
     open_calls = calls.join(found.select("call").unique(), on="call", how="anti")
-    ways = []
-    for candidates in (open_calls, calls):
-        pairs = left.select("result", "session", "pair_id", "turn", at="seq").join(
-            candidates.select("session", "pair_id", "call", "seq", call_turn="turn"), on=["session", "pair_id"]
-        )
-        ways.append(
-            pairs.sort("result", (pl.col("seq") <= pl.col("at")).not_(), -pl.col("seq")).unique(
-                "result", keep="first", maintain_order=True
-            )
-        )
-    best = pl.concat([ways[0], ways[1].join(ways[0].select("result"), on="result", how="anti")]).sort("result")
+    nearest = _nearest(left, open_calls)
+    unmatched = left.join(nearest, on="result", how="anti")
+    best = pl.concat([nearest, _nearest(unmatched, calls)]).sort("result")
     other = pl.col("turn").is_not_null() & pl.col("call_turn").is_not_null()
     return best.select("result", "call", other_turn=other, repeat=pl.lit(value=False))
+
+
+def _nearest(results: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """The latest call of its id before each result, else the first after it: as-of, for an id may name thousands."""
+    by = ["session", "pair_id"]
+    left = results.select("result", "session", "pair_id", "turn", at="seq").sort("at", "result")
+    right = calls.select("session", "pair_id", "call", at="seq", call_turn="turn").sort(
+        "at", "call", descending=[False, True]
+    )
+    before = left.join_asof(right, on="at", by=by, strategy="backward", check_sortedness=False)
+    missing = before.filter(pl.col("call").is_null()).select(left.columns)
+    after = missing.join_asof(right, on="at", by=by, strategy="forward", check_sortedness=False)
+    return pl.concat([before, after]).filter(pl.col("call").is_not_null())

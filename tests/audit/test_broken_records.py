@@ -134,3 +134,9 @@ def _tool_rules() -> pl.Expr:
 
 def _prints(audit: Audit) -> list[tuple[str, str]]:
     return sorted(audit.findings.filter(~_tool_rules()).select("group", "fingerprint").iter_rows())
+
+
+def test_of_many_events_of_one_id_all_but_the_first_are_reused_or_redelivered(tmp_path: Path) -> None:
+    events = [{**added(called(f"c{at % 600}")), "event_id": "evt_1"} for at in range(3_000)]
+    marks = run(tmp_path, [*begun(), *events]).frames["events"]["copy"].value_counts()
+    assert dict(marks.drop_nulls().iter_rows()) == {"reused": 599, "redelivered": 2_400}

@@ -101,3 +101,14 @@ def test_arguments_that_are_no_json_are_said_to_be_none(tmp_path: Path) -> None:
     findings = run(tmp_path, events).findings
     [message] = findings.filter(findings["rule"] == "RUN001")["message"]
     assert message == "get ran although its arguments fail the schema in force: they are no JSON."
+
+
+def test_results_of_other_turns_find_the_call_of_their_id_before_them(tmp_path: Path) -> None:
+    # Every turn has a call of this id, and every result names a turn that has none.
+    events = begun()
+    for at in range(3_000):
+        events += [added(called(at=f"t{at}")), added(answered(item=f"out_{at}", at=f"x{at}"), index=None)]
+    audit = run(tmp_path, events)
+    assert told(audit, "CALL005", "CALL006", "CALL007") == ["CALL007"] * 3_000
+    results = audit.frames["results"]
+    assert results["call"].to_list() == sorted(audit.frames["calls"]["call"])
