@@ -181,6 +181,36 @@ def test_equal_requests_are_two_attempts(tmp_path: Path) -> None:
     assert errors(found) == set()
 
 
+@pytest.mark.parametrize("chained", [False, True])
+def test_a_reply_that_is_made_anew_leaves_no_debt(tmp_path: Path, *, chained: bool) -> None:
+    begun = (asked(user("look")), answered("1", called("a")))
+    if chained:
+        again = asked(output("a"), previous_response_id="resp_1")
+        last = asked(output("c"), previous_response_id="resp_3")
+    else:
+        again = asked(user("look"), called("a"), output("a"))
+        last = asked(user("look"), called("a"), output("a"), called("c"), output("c"))
+    before = "resp_1" if chained else None
+    replies = [answered(name, called(call), before=before) for name, call in (("2", "b"), ("3", "c"))]
+    found = audited(
+        tmp_path,
+        *begun,
+        again,
+        replies[0],
+        again,
+        replies[1],
+        last,
+        answered("4", said("d"), before="resp_3" if chained else None),
+    )
+    assert found.frames["calls"].select("call_id", "outcome").rows() == [
+        ("call_a", "unknown"),
+        ("call_b", "none"),
+        ("call_c", "unknown"),
+    ]
+    assert found.frames["sessions"].height == 1
+    assert errors(found) == set()
+
+
 def test_a_session_goes_on_in_the_next_file(tmp_path: Path) -> None:
     one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     one.write_bytes(lines(asked(user("look")), answered("1", called("a"))))

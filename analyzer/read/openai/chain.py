@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from analyzer.read.openai.items import Item
-from analyzer.read.openai.ledger import Ledger
+from analyzer.read.openai.ledger import Ledger, Recent
 from analyzer.read.values import Raw, first
 
 _KEPT = 32  # requests whose input may be the beginning of a later one
@@ -40,12 +41,21 @@ class _Sent(msgspec.Struct, gc=False):
     """Calls of the response to it."""
 
 
+class Owed(NamedTuple):
+    """A call of a reply."""
+
+    call_id: str
+    item_id: str | None
+    name: str | None
+
+
 class Chains:
     """Links the exchanges of one source; what is known by id is shared with all sources of a run."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._owners = ledger.owners
         self._sent: list[_Sent] = []
+        self._owed: Recent[str, tuple[Owed, ...]] = Recent()
 
     def resent(self, text: bytes) -> tuple[str | None, int, int]:
         """The session whose last input this one begins with, byte by byte; how many bytes and items that is, else 0."""
@@ -75,13 +85,27 @@ class Chains:
         for item in items:
             if item.call_id is not None:
                 self._owners[item.call_id] = session
-                owed.append(item.call_id)
+                owed.append(Owed(item.call_id, item.id, item.name))
             elif item.id is not None:
                 self._owners[item.id] = session
+        self._owed[session] = tuple(owed)
         for sent in reversed(self._sent):
             if sent.session == session:
-                sent.owed = tuple(owed)
+                sent.owed = tuple(each.call_id for each in owed)
                 break
+
+    def abandoned(self, session: str, items: Sequence[Item]) -> tuple[Owed, ...]:
+        """The calls of the latest reply where an input goes on without any of them: the reply was made anew."""
+        owed = self._owed.get(session, ())
+        named = {item.call_id for item in items}
+        if any(each.call_id in named for each in owed):
+            return ()
+        self._owed.pop(session, None)
+        return owed
+
+    def trim(self) -> None:
+        """Forget what is oldest; called once for each block."""
+        self._owed.trim()
 
     def named(self, response: str | None) -> str | None:
         """The session of a response; one that is not recorded names the session."""

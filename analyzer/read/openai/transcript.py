@@ -64,6 +64,7 @@ class Transcript:
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
         self._ledger.trim()
+        self.chains.trim()
         for memory in (self._shown, self._state, self._asked, self.answered):
             memory.trim()
 
@@ -116,6 +117,10 @@ class Transcript:
             self.chains.sent(session, text, pending.skipped + len(items))
         latest = self.answered.get(session)
         after = (record.previous_response_id or latest or "") if chained else None
+        # A conversation has one end only; elsewhere a request may go on from before the latest reply.
+        elsewhere = record.previous_response_id not in {None, latest} if chained else True
+        if accepted is not False and latest is not None and elsewhere:
+            self._abandon(session, event, items)
         seen: dict[str, int] = {}
         for index, item in enumerate(items, pending.skipped):
             member = "/input" if whole else f"/input/{index}"
@@ -131,6 +136,17 @@ class Transcript:
             for name, count in seen.items():
                 self._ledger.answer(session, name, count)
         return session
+
+    def _abandon(self, session: str, event: int, items: list[Item]) -> None:
+        """The calls of a reply that was made anew will never be answered, and need not be."""
+        for call in self.chains.abandoned(session, items):
+            emission = self._ledger.emission(session, call.call_id, call.item_id)
+            self.rows.call_sightings.append(
+                (
+                    *(event, session, None, self.items.wire, "history", None, emission, call.call_id, call.call_id),
+                    *("function", None, call.name, None, "absent", "abandoned", "client", None, ""),
+                )
+            )
 
     def _place_item(self, item: Item, at: At, *, after: str | None, known: bool, seen: dict[str, int]) -> None:
         """Say of an item of an input whether it is new, and which emission it is."""

@@ -45,6 +45,8 @@ def check(trace: Trace) -> pl.LazyFrame:
     open_calls = (
         trace.calls.lazy()
         .filter(pl.col("result").is_null(), pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
+        # A reply that was thrown away and made anew leaves no debt.
+        .filter(pl.col("status").ne_missing("abandoned"))
         .join(async_tools(trace), on=["session", "tool"], how="anti")
         .join(_awaiting_approval(trace), left_on=["session", "call_id"], right_on=["session", "request_id"], how="anti")
         .sort("call")
