@@ -37,6 +37,8 @@ def run(
     app.run()
     if app.failed is not None:
         raise app.failed
+    if app.fault is not None:
+        raise app.fault
 
 
 def workspace(

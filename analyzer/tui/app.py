@@ -20,7 +20,7 @@ from analyzer.tui.palette import Actions
 from analyzer.tui.screens.overview import Overview
 from analyzer.tui.screens.place import Place
 from analyzer.tui.screens.workspace import Workspace
-from analyzer.tui.theme import ASCII, UNICODE, themes
+from analyzer.tui.theme import ASCII, UNICODE, fallback, themes
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
@@ -91,6 +91,10 @@ class AuditApp(App[None]):
             self.register_theme(own)
         self.theme = theme or os.environ.get("TEXTUAL_THEME", "") or "audit-dark"
         self.set_keymap(self.keys)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our own colours under themes that do not know them."""
+        return fallback(self.theme, dark=self.current_theme.dark)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What is drawn passes here last."""
@@ -224,6 +228,16 @@ class AuditApp(App[None]):
     def _fault(self, error: Exception) -> None:
         self.busy -= 1
         raise error
+
+    def _fatal_error(self) -> None:
+        # The library would print a traceback with local variables, which hold text of the log. `fault` is raised
+        # by whoever runs the application, once the terminal is given back.
+        self._close_messages_no_wait()
+
+    @property
+    def fault(self) -> Exception | None:
+        """What went wrong in this program, if it ended by that."""
+        return self._exception
 
     async def settled(self) -> None:
         """Wait until nothing works in the background any more; for tests and scripts."""

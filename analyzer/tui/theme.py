@@ -127,5 +127,13 @@ def themes() -> list[Theme]:
     ]
 
 
+def fallback(name: str, *, dark: bool) -> dict[str, str]:
+    """Our own variables for a theme that is not ours; the ANSI themes follow the user's sixteen colours."""
+    if name.startswith("ansi"):
+        return _variables("ansi_blue", "ansi_default", "ansi_default", "ansi_default", "ansi_default")
+    own = themes()[0 if dark else 1]
+    return own.variables
+
+
 def _variables(chosen: str, dim: str, key: str, string: str, number: str) -> dict[str, str]:
     return {"audit-chosen": chosen, "audit-dim": dim, "audit-key": key, "audit-string": string, "audit-number": number}

@@ -57,12 +57,12 @@ class Terminal:
         self.output += piece
         return piece
 
-    def until(self, text: bytes, seconds: float = 20.0) -> float:
-        """Read until the output holds a text; gives the seconds since the start. Raises TimeoutError."""
+    def until(self, text: bytes, seconds: float = 20.0, *, since: int = 0) -> float:
+        """Read until the output after `since` bytes holds a text; give the seconds since the start, or TimeoutError."""
         end = time.monotonic() + seconds
-        while text not in self.output:
+        while text not in self.output[since:]:
             if time.monotonic() > end:
-                raise TimeoutError(f"{text!r} did not appear; the last bytes are {bytes(self.output[-2000:])!r}")
+                raise TimeoutError(f"{text!r} did not appear; the last bytes are {bytes(self.output[-500:])!r}")
             self.read(0.05)
         return time.monotonic() - self.started
 

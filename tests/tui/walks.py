@@ -24,3 +24,23 @@ WALKS: dict[str, tuple[str, ...]] = {
     "path": ("enter", "enter", "full_stop", "escape", "F", *OUT),
     "palette": ("ctrl+p", *"session", "down", "escape", *OUT),
 }
+
+# What a step of a walk shows, by its number: whoever presses keys on a real terminal waits for it.
+SHOWS: dict[str, dict[int, str]] = {
+    "workspace": {0: "event"},
+    "all findings": {0: "findings"},
+    "events": {0: "findings", 1: "events"},
+    "repair": {0: "event", 1: "valid against"},
+    "contracts": {0: "event", 1: "in force", 2: "what differs"},
+    "calls": {0: "event", 1: "calls of "},
+    "lanes": {0: "event", 1: "contract", 4: "longest gap"},
+    "raw": {0: "event", 1: "sha256", 2: "hexadecimal"},
+    "value": {0: "event", 4: "find in this pane"},
+    "copy": {0: "event"},
+    "path": {0: "event", 2: "this event"},
+    "help": {0: "event", 1: "one step out"},
+    "rule": {0: "event", 1: "rule"},
+    "query": {0: "event", 1: "this event", 2: "match"},
+    "query all": {0: "event", 1: "this event"},
+    "marks": {0: "event", 1: "mark this row", 3: "note"},
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from analyzer.tui.lines import Lines
@@ -36,6 +37,7 @@ class Walking(Place):
         def table(self) -> FrameRows | None: ...  # noqa: D102 - the workspace says
         def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
         def fill_rows(self) -> None: ...  # noqa: D102 - the workspace says
+        def with_evidence(self, act: Callable[[], None]) -> None: ...  # noqa: D102 - the workspace says
         def enter_pane(self, name: str) -> None: ...  # noqa: D102 - the workspace says
 
     def spot(self) -> Spot:
@@ -130,6 +132,9 @@ class Walking(Place):
 
     def action_repair(self) -> None:
         """The smallest edit that passes."""
+        self.with_evidence(self._repair)
+
+    def _repair(self) -> None:
         from analyzer.tui.screens.repair import Repairing
 
         if self.shown is None or self.shown.judged is None:
@@ -150,6 +155,9 @@ class Walking(Place):
 
     def action_raw(self) -> None:
         """The bytes of the record."""
+        self.with_evidence(self._raw)
+
+    def _raw(self) -> None:
         from analyzer.tui.screens.raw import Raw
 
         if self.shown is None or self.shown.place is None:
@@ -159,6 +167,9 @@ class Walking(Place):
 
     def action_calls(self) -> None:
         """Other calls of the tool."""
+        self.with_evidence(self._calls)
+
+    def _calls(self) -> None:
         from analyzer.tui.screens.calls import Calls
 
         if self.shown is None or self.shown.tool is None:

@@ -68,6 +68,8 @@ class Workspace(Walking, Taking, Place):
         self.notes: dict[str, str] = {"findings": "", "events": ""}
         self._wanted: Spot | None = spot
         self._timer: Timer | None = None
+        self._looking = True  # the evidence of the row under the cursor is still under way
+        self._then: Callable[[], None] | None = None  # what was asked of it meanwhile
         self._query: tuple[Query, str] | None = None
 
     def body(self) -> ComposeResult:
@@ -231,6 +233,7 @@ class Workspace(Walking, Taking, Place):
         """The evidence follows the rows; the crumbs and the other pane follow the event."""
         pane = message.pane
         if pane.id == "rows":
+            self._looking, self._then = True, None
             if self._timer is not None:
                 self._timer.stop()
             self._timer = self.set_timer(_REST, self._look)
@@ -296,6 +299,16 @@ class Workspace(Walking, Taking, Place):
         self._column()
         self.title_line()
         self.bar.rerun()
+        act, self._looking, self._then = self._then, False, None
+        if act is not None:
+            act()
+
+    def with_evidence(self, act: Callable[[], None]) -> None:
+        """Do what needs the evidence: now, or when it is there."""
+        if self._looking:
+            self._then = act
+        else:
+            act()
 
     def _event_title(self, shown: Shown | None) -> str:
         if shown is None or shown.place is None:
