@@ -158,7 +158,7 @@ CALL_SIGHTINGS = pl.Schema(
         "name": pl.String,
         "text": pl.String,  # the arguments: JSON text after one text layer is taken off, or free text
         "container": pl.String,  # how they stood on the wire: one of CONTAINERS
-        "status": pl.String,
+        "status": pl.String,  # as written; an adapter adds abandoned, truncated (on export), redacted
         "owed_by": pl.String,  # client, server, nobody, unknown
         "index": pl.Int64,  # output index
         "pointer": pl.String,  # to the arguments
