@@ -199,6 +199,26 @@ def test_an_answer_after_the_request_was_cancelled_is_late(tmp_path: Path) -> No
     assert "result-late" in found.findings["slug"].to_list()
 
 
+def test_a_request_that_was_cancelled_owes_no_answer(tmp_path: Path) -> None:
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    found = audited(tmp_path, lines(*BEGIN, call(1), cancelled, call(2), said(2, "ok"), call(3), said(3, "ok")))
+    assert "call-unanswered" not in found.findings["slug"].to_list()
+    found = audited(tmp_path, lines(*BEGIN, call(1), call(2), said(2, "ok"), call(3), said(3, "ok")))
+    assert "call-unanswered" in found.findings["slug"].to_list()
+
+
+def test_a_log_may_hold_the_model_s_side_as_well(tmp_path: Path) -> None:
+    asked = {"model": "claude-x", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": []}
+    use = {"type": "tool_use", "id": "toolu_1", "name": "mcp__lamps__look", "input": {"at": "door"}}
+    reply = {"id": "msg_1", "type": "message", "role": "assistant", "content": [use], "stop_reason": "tool_use"}
+    found = audited(tmp_path, lines(*BEGIN, asked, reply, call(1, at="door"), said(1, "seen")))
+    assert found.inputs[0]["format"] == "anthropic-messages,mcp-jsonrpc"
+    assert found.frames["calls"].sort("wire").select("wire", "session", "outcome").rows() == [
+        ("anthropic-messages", "msg_1", "none"),
+        ("mcp-jsonrpc", "mcp-1.1", "ok"),
+    ]
+
+
 def test_envelopes_batches_and_exchanges_hold_messages(tmp_path: Path) -> None:
     stream = f": ping\n\nevent: message\ndata: {json.dumps(said(4, 'four'))}\n\n"
     data = lines(

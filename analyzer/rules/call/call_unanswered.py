@@ -45,6 +45,8 @@ def check(trace: Trace) -> pl.LazyFrame:
     open_calls = (
         trace.calls.lazy()
         .filter(pl.col("result").is_null(), pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
+        # A request that was cancelled over MCP is not to be answered.
+        .filter((pl.col("wire") != "mcp-jsonrpc") | (pl.col("status") != "cancelled").fill_null(value=True))
         # A reply that was thrown away and made anew leaves no debt.
         .filter(pl.col("status").ne_missing("abandoned"))
         .join(async_tools(trace), on=["session", "tool"], how="anti")
