@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ KINDS: dict[str, str] = {
     **{f"agent.session.input.{word}": "input" for word in _INPUTS},
     "error": "error",
 }
-DELTAS = frozenset(native for native, kind in KINDS.items() if kind == "delta")
+_DELTA_TYPES = tuple(native for native, kind in KINDS.items() if kind == "delta")
 _WEBHOOKS = frozenset(
     {
         *(f"agent.session.{word}" for word in ("action_required", *_SESSION_EVENTS)),
@@ -80,18 +80,19 @@ _PLAIN_ITEMS = frozenset(
     }
 )
 ITEMS = _PLAIN_ITEMS | {"function_call", "function_call_output", "mcp_call", "message"}
-_RESOURCES = frozenset({"agent.session.subagent", "agent.session.trace", "agent.session.artifact"})
+_RESOURCES = frozenset({"agent.session.subagent", "agent.session.artifact"})
+_TRACE = b'"agent.session.trace"'  # OTLP inside: for another adapter
 
 
 class Item(msgspec.Struct, gc=False):
     """The members of an item that the audit reads."""
 
-    type: str = ""
     id: str | None = None
+    type: str = ""
+    status: str | None = None
     turn_id: str | None = None
     call_id: str | None = None
     name: str | None = None
-    status: str | None = None
     arguments: Raw = _ABSENT
     output: Raw = _ABSENT
     error: Raw = _ABSENT
@@ -125,10 +126,10 @@ class Agent(msgspec.Struct, gc=False):
     id: str | None = None
     name: str | None = None
     model: str | None = None
-    instructions: str | None = None
-    tools: Raw = _ABSENT
     multi_agent: MultiAgent | None = None
     text: Raw = _ABSENT
+    instructions: str | None = None
+    tools: Raw = _ABSENT
 
 
 class Session(msgspec.Struct, gc=False):
@@ -136,8 +137,8 @@ class Session(msgspec.Struct, gc=False):
 
     id: str | None = None
     status: str | None = None
-    agent: Agent | None = None
     required_actions: list[Action] | None = None
+    agent: Agent | None = None
 
 
 class Turn(msgspec.Struct, gc=False):
@@ -159,24 +160,27 @@ class Subagent(msgspec.Struct, gc=False):
 
 
 class Record(msgspec.Struct, gc=False):
-    """Everything that one record may be: an event, an envelope, a body, an exchange, a resource or a page."""
+    """Everything that one record may be: an event, an envelope, a body, an exchange, a resource or a page.
 
-    type: str | None = None
+    In the order of the wire, in which the decoder looks for them.
+    """
+
     event_id: str | None = None
+    type: str | None = None
     session_id: str | None = None
-    turn_id: str | None = None
-    recorded_at: str | int | float | None = None
     sequence_number: int | None = None
-    direction: str | None = None
-    item: Item | None = None
-    session: Session | None = None
-    turn: Turn | None = None
-    subagent: Subagent | None = None
+    recorded_at: str | int | float | None = None
+    turn_id: str | None = None
     output_index: int | None = None
+    item: Item | None = None
     call_id: str | None = None
     success: bool | None = None
     output: Raw = _ABSENT
     error: Raw = _ABSENT
+    session: Session | None = None
+    turn: Turn | None = None
+    subagent: Subagent | None = None
+    direction: str | None = None
     input: Raw = _ABSENT
     request_id: str | None = None
     response: Raw = _ABSENT
@@ -216,11 +220,11 @@ class Piece(msgspec.Struct, gc=False):
     """What a row of EVENTS needs of a piece of a streamed text: cheaper than looking for every member of Record."""
 
     event_id: str | None = None
-    type: str | None = None
+    type: Literal[_DELTA_TYPES] | None = None  # type: ignore[valid-type]
     session_id: str | None = None
-    turn_id: str | None = None
     sequence_number: int | None = None
     recorded_at: str | int | float | None = None
+    turn_id: str | None = None
 
 
 class McpRequest(msgspec.Struct, gc=False):
@@ -299,12 +303,8 @@ class AgentsApi:
         """Append the rows of the block; see `Adapter.read`."""
         if not block.utf8 or block.pointer is not None:
             return self._read_carefully(block)
-        cut = self._decode
         try:
-            records: list[Any] = [
-                _piece(raw) if b'.delta"' in raw[:_HEAD] else _record(raw) if len(raw) < _SMALL else cut(raw)
-                for raw in block.raw
-            ]
+            records = self._records(block.raw)
         except (msgspec.DecodeError, RecursionError):
             return self._read_carefully(block)
         # Nearly all of a long log is pieces of text, calls and results that say themselves which session they are of: these
@@ -312,8 +312,6 @@ class AgentsApi:
         kinds = list(map(KINDS.get, [record.type for record in records]))
         plain, calls, outputs, posts, rest = _sorted_out(records, kinds)
         base = event_number(self._source, block.first)
-        if plain:
-            self._rows.bulk_events(base, block, plain, [records[index] for index in plain], [kinds[index] for index in plain])
         if calls:
             self._bulk_calls(base, calls, [records[index] for index in calls])
         if outputs:
@@ -321,40 +319,62 @@ class AgentsApi:
         if posts:
             self._bulk_posts(base, posts, [records[index] for index in posts])
         others: list[int] = []
+        events = self._rows.events
         for index in rest:
             record = records[index] if type(records[index]) is Record else _record(block.raw[index])
             if record.session_id is None and index and records[index - 1].session_id is not None:
                 self._session = records[index - 1].session_id
             self._event_number = base + (index << PART_BITS)
             place = Place(block.offset[index], block.length[index], block.line[index])
+            before = len(events)
             if not self._take(record, block.raw[index], "", place):
                 others.append(index)
+            elif len(events) == before + 1 and (piece := _as_piece(record, events[-1])) is not None:
+                # In line with the others: to merge two frames of events is to copy both.
+                events.pop()
+                records[index] = piece
+                plain.append(index)
+        if plain:
+            plain.sort()
+            self._rows.bulk_events(base, block, plain, [records[index] for index in plain], KINDS)
         if records and records[-1].session_id is not None:
             self._session = records[-1].session_id
         return others
 
+    def _records(self, raws: list[bytes]) -> list[Any]:
+        """The records of a block, pieces of text as Piece where their type stands in the same place as in the first one."""
+        cut = self._decode
+        first = next((at for raw in raws if (at := raw.find(_DELTA, 0, _HEAD)) > 0), 0)
+        last = first + len(_DELTA)
+        try:
+            return [
+                _decode_piece(raw)
+                if raw[first:last] == _DELTA
+                else _record(raw)
+                if len(raw) < _SMALL
+                else cut(raw)
+                for raw in raws
+            ]
+        except msgspec.ValidationError:
+            return [_record(raw) if len(raw) < _SMALL else cut(raw) for raw in raws]
+
     def _bulk_calls(self, base: int, indexes: list[int], records: list[Record]) -> None:
         items = [record.item or _NO_ITEM for record in records]
         ids = [item.call_id for item in items]
-        count = len(items)
         self._rows.bulk(
             "call_sightings",
+            constant=_CALLED,
+            same=_PAIRED,
             event=[base + (index << PART_BITS) for index in indexes],
             session=[record.session_id for record in records],
             turn=[item.turn_id or record.turn_id for item, record in zip(items, records, strict=True)],
-            wire=[self.name] * count,
             stage=["item" if record.type == _ADDED else "done" for record in records],
             item_id=[item.id for item in items],
             call_id=ids,
-            pair_id=ids,
-            kind=["function"] * count,
             name=[item.name for item in items],
             text=[bytes(item.arguments).decode() for item in items],
-            container=["object"] * count,
             status=[item.status for item in items],
-            owed_by=["client"] * count,
             index=[record.output_index for record in records],
-            pointer=["/item/arguments"] * count,
         )
 
     def _bulk_outputs(self, base: int, indexes: list[int], records: list[Record]) -> None:
@@ -364,14 +384,13 @@ class AgentsApi:
         errors = [_text(item.error) for item in items]
         self._rows.bulk(
             "result_sightings",
+            constant=_ECHOED,
+            same=_PAIRED,
             event=[base + (index << PART_BITS) for index in indexes],
             session=[record.session_id for record in records],
             turn=[item.turn_id or record.turn_id for item, record in zip(items, records, strict=True)],
-            wire=[self.name] * len(items),
-            stage=["echo"] * len(items),
             item_id=[item.id for item in items],
             call_id=ids,
-            pair_id=ids,
             success=[_succeeded(item.status, error) for item, error in zip(items, errors, strict=True)],
             status=[item.status for item in items],
             error=errors,
@@ -386,13 +405,12 @@ class AgentsApi:
         errors = [_text(record.error) for record in records]
         self._rows.bulk(
             "result_sightings",
+            constant=_SENT,
+            same=_PAIRED,
             event=[base + (index << PART_BITS) for index in indexes],
             session=[record.session_id for record in records],
             turn=[record.turn_id for record in records],
-            wire=[self.name] * len(ids),
-            stage=["post"] * len(ids),
             call_id=ids,
-            pair_id=ids,
             success=[record.success for record in records],
             error=errors,
             text=[text for text, _ in found],
@@ -551,6 +569,8 @@ class AgentsApi:
         if _first(record.events) == b"[":
             return self._all(_raws(record.events), f"{pointer}/events", inner)
         if record.object == "list" and _first(record.data) == b"[":
+            if _TRACE in bytes(record.data)[:400]:
+                return False
             return self._page(record, pointer, inner)
         if record.object == "agent.session":
             session = _session(raw)
@@ -803,13 +823,12 @@ class AgentsApi:
         )
 
 
-def _piece(raw: bytes) -> Any:
-    """A record that looks like a piece of a text, as Piece where it is one and as Record where it is not."""
-    try:
-        piece = _decode_piece(raw)
-    except msgspec.ValidationError:
-        return _record(raw)
-    return piece if piece.type in DELTAS else _record(raw)
+def _as_piece(record: Record, row: tuple[Any, ...]) -> Piece | None:
+    """The row of the one event that a record is, as what a column is made of; None where it says more than a piece may."""
+    _, session, _, _, _, pointer, text, _, number, native, kind, turn, event_id = row
+    if pointer or KINDS.get(native) != kind or text != record.recorded_at:
+        return None
+    return Piece(event_id, native, session, number, text, turn)
 
 
 def _sorted_out(
@@ -859,6 +878,15 @@ def _shown(text: str | None, error: str | None) -> str:
 _ADDED, _DONE = "agent.session.turn.item.added", "agent.session.turn.item.done"
 _POSTED = "agent.session.input.tool_result"
 _NO_ITEM = Item()
+# Columns of the rows that are taken in bulk which are the same in all of them.
+_PAIRED = {"pair_id": "call_id"}
+_CALLED = {
+    **{"wire": AgentsApi.name, "kind": "function", "container": "object", "owed_by": "client"},
+    "pointer": "/item/arguments",
+}
+_ECHOED = {"wire": AgentsApi.name, "stage": "echo"}
+_SENT = {"wire": AgentsApi.name, "stage": "post"}
+_DELTA = b'.delta"'
 _HEAD = 160  # bytes: where the type of a piece stands, as the API writes it
 _SMALL = 2048  # bytes: a record under it has no tool table worth cutting out
 _CUT_KEY, _CUT_LIMIT = 96, 64

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -35,7 +35,13 @@ _EVENT_COLUMNS = (
 )
 
 
-_BULK_COLUMNS = ("event", "session", "offset", "length", "line", "time", "number", "type", "kind", "turn", "event_id")
+_ROWS = pl.Schema({name: {"time_text": pl.String(), "time_us": pl.Int64(), **EVENTS}[name] for name in _EVENT_COLUMNS})
+_PLAIN_COLUMNS = (
+    *("block", "index", "offset", "length", "line", "session", "time", "number", "type", "turn", "event_id"),
+)
+_PART_COLUMNS = (
+    *("event", "session", "offset", "length", "line", "pointer", "time", "number", "type", "kind", "turn", "event_id"),
+)
 
 
 def event_number(source: int, record: int, part: int = 0) -> int:
@@ -53,6 +59,20 @@ def no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+class _Numbers(dict[str | None, int]):
+    """Numbers of texts, in the order in which they are first asked for."""
+
+    def __missing__(self, name: str | None) -> int:
+        number = self[name] = len(self)
+        return number
+
+
+class _Bulk(NamedTuple):
+    constant: Mapping[str, str]
+    same: Mapping[str, str]
+    columns: dict[str, list[Any]]
 
 
 class Rows:
@@ -78,13 +98,28 @@ class Rows:
         self.shared: dict[str, Any] = {}
         """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file."""
         self._known_tables: set[str] = set()
-        self._bulk: dict[str, dict[str, list[Any]]] = {}
+        self._bulk: dict[tuple[Any, ...], _Bulk] = {}
+        self._plain: dict[str, list[Any]] = {}
+        self._parts: dict[str, list[Any]] = {}
+        self._names = _Numbers()
+        self._kinds: Mapping[str, str] = {}
         self.count = 0
         """Events taken in bulk since the last `take`; those of `events` come on top."""
 
-    def bulk(self, frame: str, **columns: list[Any]) -> None:
-        """Append many rows of one frame, column by column; columns left out are null, always the same for one frame."""
-        held = self._bulk.setdefault(frame, {})
+    def bulk(
+        self,
+        frame: str,
+        *,
+        constant: Mapping[str, str] | None = None,
+        same: Mapping[str, str] | None = None,
+        **columns: list[Any],
+    ) -> None:
+        """Append many rows of one frame, column by column; columns left out are null.
+
+        `constant` columns have one value in all rows, `same` ones are another column again: neither costs a cell of Python.
+        """
+        key = (frame, *(constant or {}).items(), *(same or {}).items())
+        held = self._bulk.setdefault(key, _Bulk(constant or {}, same or {}, {})).columns
         for name in (*columns, *(name for name in held if name not in columns)):
             column = held.get(name)
             if column is None:  # a column that earlier rows did not have
@@ -93,28 +128,27 @@ class Rows:
             column += columns.get(name) or [None] * len(columns["event"])
 
     def bulk_events(
-        self, base: int, block: Block, indexes: list[int], records: Sequence[Any], kinds: Sequence[str | None]
+        self, base: int, block: Block, indexes: list[int], records: Sequence[Any], kinds: Mapping[str, str]
     ) -> None:
         """Append one event for each of some records of a block of lines, column by column.
 
         `base` is the event number of the block's first record. The records have `session_id, recorded_at, type, turn_id,
-        sequence_number, event_id`.
+        sequence_number, event_id`; `kinds` has the kind of every type among them.
         """
-        times = [record.recorded_at for record in records]
-        held = self._bulk.setdefault("events", {name: [] for name in _BULK_COLUMNS})
-        held["event"] += [base + (index << PART_BITS) for index in indexes]
-        held["session"] += [record.session_id for record in records]
+        held = self._plain or {name: [] for name in _PLAIN_COLUMNS}
+        self._plain, self._kinds = held, kinds
+        names = self._names
+        held["block"].append((base, len(indexes)))
+        held["index"] += indexes
         held["offset"] += [block.offset[index] for index in indexes]
         held["length"] += [block.length[index] for index in indexes]
         held["line"] += [block.line[index] for index in indexes]
-        held["time"] += times
+        held["session"] += [names[record.session_id] for record in records]
+        held["time"] += [record.recorded_at for record in records]
         held["number"] += [record.sequence_number for record in records]
-        held["type"] += [record.type for record in records]
-        held["kind"] += kinds
-        held["turn"] += [record.turn_id for record in records]
+        held["type"] += [names[record.type] for record in records]
+        held["turn"] += [names[record.turn_id] for record in records]
         held["event_id"] += [record.event_id for record in records]
-        if "pointer" in held:
-            held["pointer"] += [""] * len(indexes)
         self.count += len(indexes)
 
     def bulk_parts(self, **columns: list[Any]) -> None:
@@ -122,9 +156,9 @@ class Rows:
 
         `time` takes texts and numbers as written; the source is part of the event's number.
         """
-        held = self._bulk.setdefault("events", {name: [] for name in _BULK_COLUMNS})
+        held = self._parts or {name: [] for name in _PART_COLUMNS}
+        self._parts = held
         count = len(columns["event"])
-        held.setdefault("pointer", [""] * len(held["event"]))
         for name, column in held.items():
             column.extend(columns.get(name) or [None] * count)
         self.count += count
@@ -151,67 +185,89 @@ class Rows:
         for name, schema in RECORDED.items():
             rows: list[Row] = getattr(self, name)
             setattr(self, name, [])
-            columns = self._bulk.get(name, {})
-            frames[name] = _events(rows, columns) if name == "events" else _frame(rows, columns, schema)
-        self._bulk, self.count = {}, 0
+            bulks = [bulk for key, bulk in self._bulk.items() if key[0] == name]
+            frames[name] = self._events(rows) if name == "events" else _frame(rows, bulks, schema)
+        self._bulk, self._plain, self._parts, self.count = {}, {}, {}, 0
+        self._names = _Numbers()
         return frames
 
+    def _events(self, rows: list[Row]) -> pl.DataFrame:
+        frames = []
+        if rows:
+            frame = _frame(rows, [], _ROWS).sort("event", maintain_order=True)
+            time = pl.coalesce(_times(frame["time_text"]), pl.col("time_us").cast(TIME))
+            frames.append(_sourced(frame.with_columns(time=time)))
+        if self._plain:
+            frames.append(_sourced(self._plain_frame(self._plain)))
+        if self._parts:
+            series = [pl.Series(name, self._parts[name], EVENTS[name]) for name in _PART_COLUMNS if name != "time"]
+            frames.append(_sourced(pl.DataFrame([*series, _mixed_times(self._parts["time"])]).sort("event")))
+        whole = frames[0] if frames else EVENTS.to_frame()
+        for frame in frames[1:]:
+            whole = whole.merge_sorted(frame, "event")
+        return whole
 
-def _frame(rows: list[Row], columns: dict[str, list[Any]], schema: pl.Schema) -> pl.DataFrame:
+    def _plain_frame(self, held: dict[str, list[Any]]) -> pl.DataFrame:
+        """What repeats is kept once and by its number: every text of Python costs 0.1 s a million, and its bytes again."""
+        bases, counts = zip(*held["block"], strict=True)
+        blocks = pl.DataFrame({"base": bases, "count": counts}, schema={"base": pl.Int64, "count": pl.Int64})
+        base = blocks.select(pl.col("base").repeat_by("count").explode()).to_series()
+        index = pl.Series("index", held["index"], dtype=pl.Int64)
+        names = pl.Series(list(self._names), dtype=pl.String)
+        kinds = pl.Series([self._kinds.get(name) for name in self._names], dtype=pl.String)
+        numbers = {name: pl.Series(held[name], dtype=pl.UInt32) for name in ("session", "type", "turn")}
+        return pl.DataFrame(
+            [
+                (base + index * (1 << PART_BITS)).alias("event"),
+                *(pl.Series(name, held[name], EVENTS[name]) for name in ("offset", "length", "line", "number", "event_id")),
+                *(names.gather(column).alias(name) for name, column in numbers.items()),
+                kinds.gather(numbers["type"]).alias("kind"),
+                _mixed_times(held["time"]),
+            ]
+        ).with_columns(pointer=pl.lit(""))
+
+
+def _frame(rows: list[Row], bulks: list[_Bulk], schema: pl.Schema) -> pl.DataFrame:
     parts = []
     if rows:
         values = zip(*rows, strict=True)
         parts.append([pl.Series(name, column, dtype=schema[name]) for name, column in zip(schema, values, strict=True)])
-    if columns:
+    for constant, same, columns in bulks:
         count = len(columns["event"])
-        parts.append(
-            [
-                pl.Series(name, columns[name], dtype=dtype) if name in columns else _null(name, count, dtype)
-                for name, dtype in schema.items()
-            ]
-        )
+        made = {name: pl.Series(name, values, dtype=schema[name]) for name, values in columns.items()}
+        made |= {name: made[other].alias(name) for name, other in same.items()}
+        parts.append([made.get(name, _one(name, constant.get(name), count, dtype)) for name, dtype in schema.items()])
     if not parts:
         return schema.to_frame()
     frame = pl.concat([pl.DataFrame(part) for part in parts])
     return frame.sort("event", maintain_order=True) if len(parts) > 1 else frame
 
 
-def _bulk_frame(columns: dict[str, list[Any]], types: pl.Schema) -> pl.DataFrame:
-    times = columns.pop("time")
+def _one(name: str, value: str | None, count: int, dtype: Any) -> pl.Series:
+    return pl.Series(name, [value], dtype=dtype).new_from_index(0, count)
+
+
+def _sourced(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(source=pl.col("event") // (1 << RECORD_BITS + PART_BITS)).select(list(EVENTS))
+
+
+def _mixed_times(times: list[Any]) -> pl.Series:
+    """Times as written, texts or numbers."""
     try:
-        text = pl.Series("time_text", times, dtype=pl.String)
-        number: pl.Expr | pl.Series = pl.lit(None, pl.Int64).alias("time_us")
+        return _times(pl.Series("time", times, dtype=pl.String))
     except TypeError:  # numbers among them
-        text = pl.Series("time_text", [when if type(when) is str else None for when in times], dtype=pl.String)
+        texts = _times(pl.Series("time", [when if type(when) is str else None for when in times], dtype=pl.String))
         whens = [None if when is None or type(when) is str else microseconds(when) for when in times]
-        number = pl.Series("time_us", whens, dtype=pl.Int64)
-    series = [pl.Series(name, values, dtype=types[name]) for name, values in columns.items()]
-    added = [number] if "pointer" in columns else [number, pl.lit("").alias("pointer")]
-    return pl.DataFrame([*series, text]).with_columns(added)
+        return texts.to_frame().select(pl.coalesce("time", pl.Series(whens, dtype=pl.Int64).cast(TIME))).to_series()
 
 
-def _null(name: str, count: int, dtype: Any) -> pl.Series:
-    return pl.Series(name, [None], dtype=dtype).new_from_index(0, count)
-
-
-def _events(rows: list[Row], columns: dict[str, list[Any]]) -> pl.DataFrame:
-    types = pl.Schema({"time_text": pl.String(), "time_us": pl.Int64(), **EVENTS})
-    frame = _frame(rows, {}, pl.Schema({name: types[name] for name in _EVENT_COLUMNS}))
-    if columns:
-        if not frame["event"].is_sorted():
-            frame = frame.sort("event")
-        frame = frame.merge_sorted(_bulk_frame(columns, types).select(frame.columns), "event")
-    if frame.is_empty():
-        return EVENTS.to_frame()
-    frame = frame.with_columns(source=pl.col("event") // (1 << RECORD_BITS + PART_BITS))
-    text = pl.col("time_text")
-    time = pl.col("time_us").cast(TIME)
-    if frame["time_text"].null_count() < frame.height:
-        zoned = text.str.to_datetime("%+", time_unit="us", time_zone="UTC", strict=False)
-        local = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False).dt.replace_time_zone("UTC")
-        spaced = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False).dt.replace_time_zone("UTC")
-        frame = frame.with_columns(time=zoned)
-        if frame["time"].null_count() > frame["time_text"].null_count():
-            frame = frame.with_columns(time=pl.coalesce("time", local, spaced))
-        time = pl.coalesce("time", time)
-    return frame.with_columns(time=time).select(list(EVENTS))
+def _times(texts: pl.Series) -> pl.Series:
+    """Texts as times in UTC; what has no zone is in UTC."""
+    if texts.null_count() == texts.len():
+        return texts.cast(TIME)
+    found = texts.str.to_datetime("%+", time_unit="us", time_zone="UTC", strict=False)
+    if found.null_count() > texts.null_count():
+        for way in ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"):
+            local = texts.str.to_datetime(way, time_unit="us", strict=False).dt.replace_time_zone("UTC")
+            found = pl.select(pl.coalesce(found, local)).to_series()
+    return found.alias("time")
