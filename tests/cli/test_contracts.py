@@ -112,6 +112,17 @@ def test_check_fails_on_drift_and_on_nothing_else(capsys: Caught, pinned: Path, 
     assert {path: path.read_bytes() for path in pinned.iterdir()} == before
 
 
+def test_pins_of_a_server_hold_the_audit_to_what_was_pinned(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    log = traces / "formats" / "mcp-jsonrpc.jsonl"
+    status, out, _ = run(capsys, "pin", "--into", tmp_path / "pins", log)
+    assert status == 0
+    assert (tmp_path / "pins" / "greenhouse" / "water_bed.json").is_file()
+    assert "greenhouse/water_bed  arguments  changed" in out
+    main(["audit", "--output-format", "json", "--contracts", str(tmp_path / "pins"), str(log)])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [each["tool"] for each in found if each["rule"] == "DRIFT004"] == ["greenhouse/water_bed"]
+
+
 def test_check_needs_pins(capsys: Caught, tmp_path: Path, traces: Path) -> None:
     status, _, err = run(capsys, "pin", "--check", "--into", tmp_path / "none", traces)
     assert status == 2

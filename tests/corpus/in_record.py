@@ -24,8 +24,10 @@ def record_truncated(log: Log) -> Fault:
 
 def event_unknown(log: Log) -> Fault:
     at = log.rng.randint(1, len(log.lines) - 1)
-    kind = log.rng.choice(["agent.session.budget_reached", "agent.session.turn.mood", "agent.session.paused"])
-    log.insert(at, {"type": kind, "session_id": log.id})
+    kind = log.rng.choice(["agent.session.budget_reached", "agent.session.turn.mood", "agent.session.paused", ""])
+    item = {"type": log.rng.choice(["sandbox_call", "memory_note"]), "id": f"itx_{log.session.number}"}
+    unknown = {"type": kind, "session_id": log.id} if kind else log.item("done", log.turns()[0], item)
+    log.insert(at, unknown)
     return Fault("LOG003")
 
 

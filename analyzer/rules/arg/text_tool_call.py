@@ -24,7 +24,7 @@ from analyzer.rules.hits import hits
 from analyzer.trace import Trace
 
 _GATE = r'"(?:arguments|parameters|tool_uses)"|<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]'
-_NAME = re.compile(r"""(?:"name"\s*:\s*"|<function=|name=["']|to=functions\.)([\w.:/-]{1,128})""")
+_NAME = re.compile(r"""(?:"(?:name|tool|tool_name)"\s*:\s*"|<function=|name=["']|to=functions\.)([\w.:/-]{1,128})""")
 _TAGGED = re.compile(r"<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]")
 _FENCE = re.compile(r"^```\w*\n|\n```$")
 _LONGEST = 20_000

@@ -58,7 +58,8 @@ _LEAK = r"(?:first|before|user'?s?|address|token|key|password|conversation|histo
 _ORDERS = (
     rf"\b(?:ignore|disregard|forget|override)\b[^.\n]{{0,30}}\b(?:previous|prior|above|earlier|all|any|your|every)\b"
     rf"[^.\n]{{0,30}}\b{_WHAT}\b"
-    r"|<(?:important|system|/?instructions?|secret)>|\[/?inst\]|<\|im_start\|>|(?:^|\n)\s*system\s*:"
+    r"|<(?:important|system|/?instructions?|secret)>|\[/?inst\]|<\|im_start\|>"
+    r"|(?:^|\n)\s*system\s*:|(?-i:[.!?] SYSTEM:)"
     rf"|\b(?:do not|don't|never)\s+(?:tell|mention|inform|reveal|show|notify|alert)\b[^.\n]{{0,40}}\b{_WHOM}\b"
     rf"|\bwithout\s+(?:telling|informing|asking|notifying)\s+{_WHOM}\b"
     r"|\b(?:you (?:must|should|have to|need to)|please|next,?|now,?) (?:now |immediately |first |then )*"
