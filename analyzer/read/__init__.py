@@ -22,6 +22,7 @@ from analyzer.read.files import Source, Stream
 from analyzer.read.gemini import Gemini
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
+from analyzer.read.otel import OpenTelemetry
 from analyzer.read.recording import Recording
 from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
 from analyzer.read.recover import Fault, Unreadable, closed, parse
@@ -41,6 +42,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     OpenAIChat,
     ManagedAgents,
     Gemini,
+    OpenTelemetry,
 )
 
 _LONG = 1 << 16

@@ -73,6 +73,8 @@ class Ask(msgspec.Struct, gc=False):
     raws: list[bytes]
     to: str = "/messages"
     session: str | None = None
+    thread: str = ""
+    """Which of several conversations of a named session it continues."""
     own: bool = False
     tools: bytes = b""
     """JSON text of the tool table; empty where the request has none."""
@@ -188,16 +190,24 @@ class _Walk:
 class Dialogue:
     """Appends the rows of conversations for the adapter of one source."""
 
-    def __init__(self, wire: str, rows: Rows, read: Callable[[bytes], Said], *, positional: bool = False) -> None:
+    def __init__(
+        self, wire: str, rows: Rows, read: Callable[[bytes], Said], *, positional: bool = False, executed: bool = False
+    ) -> None:
+        """`positional`: ids tell little; `executed`: results in requests are copies of those of who ran the calls."""
         self._wire = wire
         self._rows = rows
         self._read = read
         self._positional = positional
+        self._executed = executed
         self._memory: _Memory = rows.shared.setdefault(f"dialogue {wire}", _Memory())
         self._asked: _Conversation | None = None
         self._waiting = False
         self._running: tuple[_Conversation, _Walk] | None = None
         self._count = 0
+        self.made: list[tuple[str, str | None, str | None]] = []
+        """The calls of the last reply: pair id, call id, name."""
+        self.turn: str | None = None
+        """The turn of what comes next; with one, the calls are those that another wire of the session shows."""
         self.cursor = Cursor(rows)
 
     @property
@@ -238,7 +248,7 @@ class Dialogue:
         if asked.own:
             event = self._list(asked, conversation, new=known < len(digests))
         else:
-            event = self.cursor.event("request.create", "request", session)
+            event = self.cursor.event("request.create", "request", session, turn=self.turn)
         self._settings(asked, event, conversation)
         walk = _Walk(conversation, positional=self._positional)
         walk.pass_over(sent[:known])
@@ -287,31 +297,34 @@ class Dialogue:
     ) -> None:
         """One message of a request, which may have been sent before."""
         session = conversation.session
-        event, opaque = self.cursor.event("message", "item", session)
+        event, opaque = self.cursor.event("message", "item", session, turn=self.turn)
         stage = "item" if own and fresh else "history"
         for call in said.calls:
             pair_id, emission = walk.call(call.call_id, call.name)
             where = "" if opaque else to + call.to
             self._call(call, event, session, stage, f"{session} {index}", emission, pair_id, where, wire)
-        for result in said.results:
+        for result in said.results if self.turn is None else ():
             pair_id, emission, nth = walk.result(result.call_id, result.name)
-            old = nth < conversation.answered.get(pair_id, 0) or (said.role == "assistant" and not own)
+            old = (
+                nth < conversation.answered.get(pair_id, 0) or (said.role == "assistant" and not own) or self._executed
+            )
             where = "" if opaque else to + result.to
             self._result(result, event, session, "history" if old else "message", emission, pair_id, where, wire)
         self._faults(said, event, session, "" if opaque else to, opaque=opaque)
         if fresh and (said.text is not None or not said.results):
             where = "" if opaque else to + said.to
             self._rows.messages.append(
-                (event, session, None, said.item_id, said.role, said.phase, None, said.text, where)
+                (event, session, self.turn, said.item_id, said.role, said.phase, None, said.text, where)
             )
 
     def _find(self, asked: Ask, digests: Sequence[int], said: Callable[[int], Said]) -> tuple[_Conversation, int]:
         """The conversation that a request continues, and how many of its messages were sent before."""
         memory = self._memory
         if asked.session is not None:
-            conversation = memory.named.get(asked.session)
+            named = f"{asked.session}\0{asked.thread}"
+            conversation = memory.named.get(named)
             if conversation is None:
-                conversation = memory.named[asked.session] = _Conversation(asked.session)
+                conversation = memory.named[named] = _Conversation(asked.session)
             return conversation, _common(conversation.sent, digests)
         head = 1
         while head < len(digests) and any(mark in asked.raws[head - 1][:400] for mark in _SYSTEM):
@@ -380,10 +393,10 @@ class Dialogue:
         if asked.tools == conversation.table or (asked.own and not asked.tools):
             return
         conversation.table = asked.tools
-        to = "" if opaque else asked.tools_to
+        to = None if opaque else asked.tools_to
         if first(asked.tools) not in (b"[", b"{"):
             if asked.tools not in (b"", b"null"):
-                self._rows.faults.append((number, session, "member_type", to, "tools is no list", None))
+                self._rows.faults.append((number, session, "member_type", to or "", "tools is no list", None))
             self._rows.showings.append((number, session, "request", "all", None, ""))
             return
         table = self._rows.table(asked.tools, asked.shape)
@@ -410,13 +423,15 @@ class Dialogue:
         self._waiting = False
         self.move(place)
         session = conversation.session
-        event, opaque = self.cursor.event(native, kind, session)
+        event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
         reply = reply or f"reply {event}"
         walk = _Walk(conversation, positional=self._positional)
         walk.pass_over(conversation.sent)
         to = "" if opaque else to
+        self.made = []
         for call in said.calls:
             pair_id, emission = walk.call(call.call_id, call.name, reply)
+            self.made.append((pair_id, call.call_id, call.name))
             where = "" if opaque else to + call.to
             self._call(call, event, session, stage, reply, emission, pair_id, where, None)
         for result in said.results:
@@ -424,7 +439,7 @@ class Dialogue:
             where = "" if opaque else to + result.to
             self._result(result, event, session, "echo", emission, pair_id, where, None)
         self._faults(said, event, session, to, opaque=opaque)
-        row = (event, session, None, said.item_id or reply, said.role or "assistant", said.phase)
+        row = (event, session, self.turn, said.item_id or reply, said.role or "assistant", said.phase)
         self._rows.messages.append((*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to))
         conversation.replies = [*conversation.replies, self._gist(said)]
         self._owns(conversation, [call.call_id for call in said.calls])
@@ -449,7 +464,8 @@ class Dialogue:
         emission, pair_id, where, wire = more
         self._rows.call_sightings.append(
             (
-                *(event, session, None, wire or self._wire, stage, reply, emission, call.call_id, pair_id, call.kind),
+                *(event, session, self.turn, wire or self._wire, stage, reply),
+                *(emission if self.turn is None else None, call.call_id, pair_id, call.kind),
                 *(call.server, call.name, call.text, call.container, call.status, call.owed_by, None, where),
             )
         )
@@ -458,7 +474,7 @@ class Dialogue:
         emission, pair_id, where, wire = more
         self._rows.result_sightings.append(
             (
-                *(event, session, None, wire or self._wire, stage, emission, result.call_id, pair_id, result.name),
+                *(event, session, self.turn, wire or self._wire, stage, emission, result.call_id, pair_id, result.name),
                 *(result.success, result.status, result.error, result.text, result.container, None, None, None, where),
             )
         )
