@@ -33,6 +33,7 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     keys = seen.select(
         "_row",
         "_scope",
+        _event="event",
         _item=number("item_id"),
         _name=number("name"),
         _text=number("text"),
@@ -72,9 +73,44 @@ def _emissions(keys: pl.DataFrame) -> pl.DataFrame:
     # One emission in a scope is the rule: the window functions are for the scopes that have more.
     if not several.any():
         return keys.with_columns(_emission=pl.lit(None, pl.UInt32))
-    filled = pl.coalesce(item.forward_fill().over("_scope"), item.backward_fill().over("_scope"))
-    part = keys.filter(several).select("_row", _emission=filled)
+    part = _shared(keys.filter(several))
     return keys.join(part, on="_row", how="left", maintain_order="left")
+
+
+def _shared(keys: pl.DataFrame) -> pl.DataFrame:
+    """The emissions of scopes with several: `_row`, `_emission`.
+
+    A snapshot lists calls of one id in the order in which they came; one that shows the text of another emission is of that.
+    """
+    scope, item = ["_scope"], pl.col("_item")
+    named = keys.filter(item.is_not_null())
+    order = named.unique(["_scope", "_item"], keep="first", maintain_order=True).select(
+        *("_scope", "_item"), nth=pl.int_range(pl.len(), dtype=pl.Int64).over(scope)
+    )
+    # `back`: how many of the same event come after it.
+    back = (
+        pl.when(item.is_null())
+        .then(pl.int_range(pl.len() - 1, -1, -1, dtype=pl.Int64).over("_scope", "_event"))
+        .otherwise(0)
+    )
+    nth = pl.col("nth")
+    placed = (
+        keys.join(order, on=["_scope", "_item"], how="left", maintain_order="left")
+        .with_columns(nth=pl.coalesce(nth.forward_fill().over(scope), nth.backward_fill().over(scope)))
+        .with_columns(nth=pl.max_horizontal(nth - back, 0))
+        .join(order.rename({"_item": "_near"}), on=["_scope", "nth"], how="left", maintain_order="left")
+    )
+    texts = named.filter(pl.col("_text").is_not_null()).select("_scope", "_text", _alike="_item").unique()
+    fits = texts.select("_scope", "_text", _near="_alike", fits=pl.lit(value=True))
+    texts = texts.filter(pl.len().over("_scope", "_text") == 1)
+    return (
+        placed.join(fits, on=["_scope", "_text", "_near"], how="left", maintain_order="left")
+        .join(texts, on=["_scope", "_text"], how="left", maintain_order="left")
+        .select(
+            "_row",
+            _emission=pl.coalesce("_item", pl.when(pl.col("fits").is_null()).then("_alike"), "_near"),
+        )
+    )
 
 
 def _gathered(seen: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

@@ -112,3 +112,59 @@ def test_results_of_other_turns_find_the_call_of_their_id_before_them(tmp_path: 
     assert told(audit, "CALL005", "CALL006", "CALL007") == ["CALL007"] * 3_000
     results = audit.frames["results"]
     assert results["call"].to_list() == sorted(audit.frames["calls"]["call"])
+
+
+@pytest.mark.parametrize("listed", [("a", "b"), ("b", "a")])
+def test_calls_of_one_id_are_told_apart_in_a_snapshot(listed: tuple[str, str], tmp_path: Path) -> None:
+    first, second = called(arguments={"id": "a"}, item="fc_1"), called(arguments={"id": "b"}, item="fc_2")
+    events = [
+        *begun(),
+        added(first),
+        added(second, index=1),
+        asked(*(action(arguments={"id": value}) for value in listed)),
+        post(output="A"),
+        post(output="B"),
+        added(answered(output="A", item="out_1"), index=None),
+        added(answered(output="B", item="out_2"), index=None),
+        done(first),
+        done(second),
+        *ended(),
+    ]
+    assert told(run(tmp_path, events)) == ["CALL001"]
+
+
+def test_equal_calls_of_one_id_are_both_asked_for(tmp_path: Path) -> None:
+    twins = [called(item="fc_1"), called(item="fc_2")]
+    events = [
+        *begun(),
+        *map(added, twins),
+        asked(action(), action()),
+        post(output="A"),
+        post(output="B"),
+        *map(done, twins),
+        *ended(),
+    ]
+    assert told(run(tmp_path, events), "CALL001", "CALL013", "ARG007", "CALL004", "CALL006") == ["CALL001"]
+
+
+def test_an_id_that_comes_again_after_its_answer_is_asked_for_again(tmp_path: Path) -> None:
+    events = begun()
+    for at in ("1", "2"):
+        item = called(item=f"fc_{at}")
+        events += [added(item), asked(action()), post(output=at), snapshot(), done(item)]
+    assert told(run(tmp_path, [*events, *ended()]), "CALL001", "CALL013", "ARG007", "CALL004", "CALL006") == ["CALL001"]
+
+
+def test_a_post_that_forgets_its_turn_is_still_the_result_that_the_server_shows(tmp_path: Path) -> None:
+    events = [
+        *begun(),
+        added(called()),
+        asked(action()),
+        post(at=None),
+        added(answered(), index=None),
+        done(called()),
+        *ended(),
+    ]
+    audit = run(tmp_path, events)
+    assert told(audit) == ["LOG010"]
+    assert audit.summary["results"] == 1
