@@ -76,6 +76,20 @@ class Trace:
     results: pl.DataFrame = _empty(frames.RESULTS)
     verdicts: pl.DataFrame = _empty(frames.VERDICTS)
     violations: pl.DataFrame = _empty(frames.VIOLATIONS)
+    _known: dict[tuple[str, str], frozenset[Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def holds(self, what: str) -> bool:
+        """Whether a frame has rows of a kind: `gates`, `results.name` (one that is not null), `calls.kind=mcp|custom`."""
+        name, _, rest = what.partition(".")
+        frame: pl.DataFrame = getattr(self, name)
+        column, _, values = rest.partition("=")
+        if frame.is_empty() or not column:
+            return not frame.is_empty()
+        if not values:
+            return frame[column].null_count() < frame.height
+        if (name, column) not in self._known:
+            self._known[name, column] = frozenset(frame[column].unique())
+        return not self._known[name, column].isdisjoint(values.split("|"))
 
     def with_frames(self, **changed: pl.DataFrame) -> Trace:
         """A trace with some frames in the place of others."""

@@ -25,24 +25,19 @@ class Crash(NamedTuple):
 
 def run(rules: Sequence[Rule], trace: Trace) -> tuple[pl.DataFrame, list[Crash]]:
     """HITS with `rule` (the code), `slug` and the rule's defaults filled in, and the rules that crashed."""
-    plans: list[tuple[Rule, pl.LazyFrame]] = []
+    found = [pl.DataFrame(schema={"rule": pl.String, "slug": pl.String, **HITS})]
     crashes: list[Crash] = []
     for rule in rules:
+        if rule.looks_at and not any(map(trace.holds, rule.looks_at)):
+            continue
         try:
-            plans.append((rule, _whole(rule, rule.check(trace))))
+            hits = rule.check(trace).collect()
+            # Nearly all rules find nothing, and to dress nothing up costs as much as to find it.
+            if hits.height or not set(hits.columns) <= HITS.keys():
+                found.append(_whole(rule, hits.lazy()).collect())
         except _BROKEN as error:
             crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
-    try:
-        found = pl.collect_all([plan for _, plan in plans])
-    except _BROKEN:  # find the one, keep the others
-        found = []
-        for rule, plan in plans:
-            try:
-                found.append(plan.collect())
-            except _BROKEN as error:
-                crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
-    empty = pl.DataFrame(schema={"rule": pl.String, "slug": pl.String, **HITS})
-    return pl.concat([empty, *found]), crashes
+    return pl.concat(found), crashes
 
 
 def _whole(rule: Rule, hits: pl.LazyFrame) -> pl.LazyFrame:
