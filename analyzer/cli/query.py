@@ -48,7 +48,7 @@ def command(*, expression: str, over: str, output_format: str, output: str | Non
 
     The expression runs on one list: of the events as recorded (in `event`, beside file, line and session), of the calls
     with decoded `arguments`, `verdict` and `output`, of the results with decoded `output`, or of the findings of the
-    JSON report.
+    JSON report. Credentials are masked.
 
     Exit status: 0; 2 where the expression cannot be read or run; 3 where a log could not be
     read or recognised.

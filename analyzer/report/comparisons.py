@@ -28,6 +28,11 @@ class Compared(NamedTuple):
     """Recorded payloads on which the two disagree, each with the name of its call."""
 
 
+def sides(paper: Paper, a: str, b: str) -> None:
+    """What is called A and B below."""
+    paper.line(("A ", "dim"), visible(a, limit=200), ("   B ", "dim"), visible(b, limit=200))
+
+
 def told(paper: Paper, compared: Sequence[Compared], renamed: Sequence[Rename], *, structure: bool) -> None:
     """All of it; with `structure` also the structural difference."""
     for each in compared:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from analyzer import pointer as pointers
 from analyzer.errors import UsageError
 from analyzer.replay.payloads import read_payload
 from analyzer.report.evidence import Recorded
-from analyzer.report.json import records
+from analyzer.report.json import encoded, records
+from analyzer.report.masked import masked
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -143,13 +142,8 @@ def _value(text: str | None) -> Any:
 
 
 def line(match: Match) -> bytes:
-    """A match as one line of JSON."""
-    from analyzer.report.json import encoded
-
-    try:
-        return encoded(match.value)
-    except (TypeError, ValueError, RecursionError):
-        return encoded(msgspec.json.encode(str(match.value)).decode())
+    """A match as one line of JSON, credentials masked."""
+    return encoded(masked(match.value))
 
 
 def _first_line(error: Exception) -> str:

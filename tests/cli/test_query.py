@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from analyzer.cli import main
+from tests.samples.wire import Call, Recording, ndjson
 
 Caught = pytest.CaptureFixture[str]
 
@@ -52,6 +53,24 @@ def test_matches(*, capsys: Caught, log: Path, expression: str, over: str, expec
 def test_text_has_paths_and_is_safe_to_print(capsys: Caught, log: Path) -> None:
     status, out, _ = run(capsys, "$[?@.call_id=='call_1042_05'].arguments.order_id", log)
     assert (status, out) == (0, "$[4]['arguments']['order_id']  \"ord_204418 and all open\"\n")
+
+
+def test_credentials_are_masked_for_programs_too(capsys: Caught, tmp_path: Path) -> None:
+    secret = "postgres://shop:Tr4nquil-Otter-92@db.example.net/orders"
+    log = Recording("09:00:00", [{"type": "function", "name": "config", "description": "", "parameters": {}}])
+    log.ask("Where?")
+    log.run(Call("config", {"dsn": secret, "password": "Otter"}, secret))
+    log.end("There.")
+    file = tmp_path / "log.ndjson"
+    file.write_bytes(ndjson(log.entries))
+    for form in ("text", "json"):
+        for over in ("calls", "results", "events"):
+            status, out, _ = run(capsys, "--output-format", form, "--over", over, "$[*]", file)
+            assert (status, "Otter" in out) == (0, False)
+    main(["diff", "--call", "call_0900_01", "--with", "call_0900_01", "--output-format", "json", str(file)])
+    out = capsys.readouterr().out
+    assert "config" in out
+    assert "Otter" not in out
 
 
 @pytest.mark.parametrize("expression", ["$[", "foo(", "nope(@)", "abs('x')"])

@@ -86,6 +86,7 @@ def command(
         shared.deliver_json(comparisons.records(compared, renamed))
     else:
         paper = shared.page(no_color=no_color)
+        comparisons.sides(paper, a, b)
         comparisons.told(paper, compared, renamed, structure=structure)
         console.write(paper.text())
     verdicts = {each.breakage.verdict if each.breakage else each.what for each in compared}
