@@ -62,7 +62,7 @@ class Record(msgspec.Struct, gc=False):
     model: str | None = None
     content: Raw = ABSENT
     stop_reason: str | None = None
-    messages: Raw = ABSENT
+    messages: list[Raw] | None = None
     max_tokens: Raw = ABSENT
     tools: Raw = ABSENT
     tool_choice: Raw = ABSENT
@@ -109,7 +109,6 @@ class _Config(msgspec.Struct, gc=False):
 
 
 _record = msgspec.json.Decoder(Record).decode
-_messages = msgspec.json.Decoder(list[Raw]).decode
 _message = msgspec.json.Decoder(Message).decode
 _delta = msgspec.json.Decoder(Delta).decode
 _block = msgspec.json.Decoder(Block).decode
@@ -221,7 +220,7 @@ class AnthropicMessages:
         if native == "message" and record.role == "assistant":
             self._whole(record, place)
             return True
-        if native is None and first(record.messages) == b"[" and _asks(record):
+        if native is None and record.messages is not None and _asks(record):
             self._request(record, place)
             return True
         if native == "ping" and self._reply is not None:
@@ -270,7 +269,7 @@ class AnthropicMessages:
         place = _inside(place, "", when=exchange.when if exchange.when is not None else place.when)
         request, response = exchange.request, exchange.response
         asked = None if request is None or request.stream else _read(request.frames[0], sound=False)[0]
-        if asked is not None and not (first(asked.messages) == b"[" and (exchange.url or _asks(asked))):
+        if asked is not None and not (asked.messages is not None and (exchange.url or _asks(asked))):
             asked = None
         if asked is None and not exchange.url:
             return False
@@ -298,7 +297,7 @@ class AnthropicMessages:
         self._end()
         self._flush(None)
         self._move(place)
-        raws = [bytes(each) for each in _messages(record.messages)]
+        raws = list(map(bytes, record.messages or ()))
         digests = list(map(digest, raws))
         read: dict[int, _Sentence] = {}
 
@@ -328,7 +327,7 @@ class AnthropicMessages:
         here, back = self._cursor.place, self._cursor.next
         conversation = asked.conversation
         if conversation.session is None:
-            text = bytes(asked.record.messages)
+            text = b",".join(map(bytes, asked.record.messages or ()))
             conversation.session = reply or f"request-{blake2b(text, digest_size=6).hexdigest()}"
         self._cursor.move(asked.place, asked.next)
         self._ask(asked, conversation, accepted=accepted)
@@ -632,13 +631,16 @@ def _is_url(url: str) -> bool:
     return "/messages" in url and "/batches" not in url and "count_tokens" not in url
 
 
-_OURS = (b'"input_schema"', b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
+_OURS = (b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
 _CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')
 
 
 def _asks(record: Record) -> bool:
     """Whether a record with messages is a request of this wire and not of chat completions."""
-    messages, tools = bytes(record.messages), bytes(record.tools)
+    tools = bytes(record.tools)
+    if b'"input_schema"' in tools:
+        return True
+    messages = b",".join(map(bytes, record.messages or ()))
     if record.system or any(mark in messages or mark in tools for mark in _OURS):
         return not any(mark in messages for mark in _CHATS[:2])
     if any(mark in messages or mark in tools for mark in _CHATS):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _BOM = b"\xef\xbb\xbf"
+_SURROGATE = re.compile(rb"\\u[dD]")
 _SSE_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -211,9 +213,8 @@ def valid_utf8(raw: list[bytes]) -> bool:
 
 def with_surrogates(raw: list[bytes]) -> frozenset[int]:
     """The indexes of those that escape surrogates; they come in pairs, as a rule."""
-    series = pl.Series(raw, dtype=pl.Binary)
-    found = series.bin.contains(b"\\ud") | series.bin.contains(b"\\uD")
-    return frozenset(found.arg_true().to_list())
+    escaped = _SURROGATE.search
+    return frozenset([index for index, each in enumerate(raw) if escaped(each)])
 
 
 def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
