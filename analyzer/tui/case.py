@@ -250,7 +250,7 @@ class Case:
             Source,
         )  # the readers come with it, which the first rows need not wait for
 
-        return Evidence([Source(number, row["path"].partition("!")[0]) for number, row in self.sources.items()])
+        return Evidence([Source(number, row["path"]) for number, row in self.sources.items()])
 
     def trouble(self, source: int) -> str | None:
         """Why the records of a source are not the audited ones; None: they are, or it is too big to say at once."""
