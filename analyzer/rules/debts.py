@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.frames import PART_BITS, RECORD_BITS
 from analyzer.trace import Trace
 
 #: The wire on which only a required action is a debt.
@@ -13,6 +14,12 @@ ACTIONS = "openai-agents-api"
 def async_tools(trace: Trace) -> pl.LazyFrame:
     """Session and key of the tools that are declared asynchronous: their calls may stay open."""
     return trace.offers.lazy().filter(pl.col("async")).select("session", "tool").unique()
+
+
+def unread(trace: Trace) -> pl.Expr:
+    """Whether a record of the file of `event` could not be read: what seems to be missing may stand in it."""
+    broken = trace.sources.filter(pl.col("unreadable") > 0)["source"]
+    return (pl.col("event") // (1 << RECORD_BITS + PART_BITS)).is_in(broken.implode())
 
 
 def snapshots(trace: Trace) -> pl.LazyFrame:

@@ -17,6 +17,7 @@ from tests.audit.wire import (
     done,
     ended,
     function,
+    lines,
     post,
     remote,
     run,
@@ -168,3 +169,25 @@ def test_a_post_that_forgets_its_turn_is_still_the_result_that_the_server_shows(
     audit = run(tmp_path, events)
     assert told(audit) == ["LOG010"]
     assert audit.summary["results"] == 1
+
+
+def test_a_call_that_may_stand_in_an_unreadable_record_is_not_certainly_missing(tmp_path: Path) -> None:
+    torn = lines([*begun(), added(called())])[:-40] + b"\n" + lines([asked(), added(answered(), index=None), *ended()])
+    findings = run(tmp_path, torn).findings
+    assert findings.filter(findings["rule"] == "CALL005").select("severity", "confidence").rows() == [
+        ("warning", "hint")
+    ]
+
+
+def test_a_result_item_that_names_no_call_is_no_orphan_by_its_own_id(tmp_path: Path) -> None:
+    events = [*begun(), added(called()), asked(action()), added({**answered(), "call_id": 7}, index=None)]
+    assert told(run(tmp_path, [*events, *ended()]), "CALL005") == []
+
+
+def test_a_result_that_may_stand_in_an_unreadable_record_is_not_certainly_missing(tmp_path: Path) -> None:
+    events = [*begun(), added(called()), asked(action()), added(answered(), index=None)]
+    torn = lines(events)[:-40] + b"\n" + lines([done(called()), *ended()])
+    findings = run(tmp_path, torn).findings
+    assert findings.filter(findings["rule"] == "CALL004").select("severity", "confidence").rows() == [
+        ("warning", "hint")
+    ]

@@ -23,7 +23,8 @@ Good:
     call c2 print_label {}
     end
     idle
-Blind spots: a result that was posted from elsewhere and not recorded looks the same. Asynchronous tools owe nothing by
+Blind spots: a result that was posted from elsewhere and not recorded looks the same. Where a record of the log cannot
+be read it is a hint: the result may stand in it. Asynchronous tools owe nothing by
 a certain time and are not judged.
 """
 
@@ -33,7 +34,7 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.rules.debts import ACTIONS, async_tools, snapshots, went_on
+from analyzer.rules.debts import ACTIONS, async_tools, snapshots, unread, went_on
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
@@ -69,6 +70,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         .join(listed, on="session", how="left", maintain_order="left")
         .filter(owed)
         .join(refused, on=["session", "pair_id"], how="left", maintain_order="left")
+        .with_columns(unread=unread(trace))
         .collect()
     )
     return hits(_hit(row) for row in found.iter_rows(named=True))
@@ -108,6 +110,8 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
             "never started",
             "has no result although the session went on: it was never started, or its result got lost",
         )
+    if row["unread"] and hit.get("severity") != "info":
+        hit |= {"severity": "warning", "confidence": "hint"}
     if row["refused"] is not None:
         told += "; a result that was posted for it was refused"
     return {**hit, "keyword": how, "message": f"The call {call_id} of {name} {told}."}

@@ -17,7 +17,7 @@ Good:
     result c1 ok {}
     end
 Blind spots: where the recording begins in the middle, or a previous response is held by the server, the call may be
-there; then nothing is said.
+there; then nothing is said. Where a record of the log cannot be read it is a hint: the call may stand in it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.contracts.nearest import did_you_mean
+from analyzer.rules.debts import ACTIONS, unread
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 from analyzer.visible import visible
@@ -43,10 +44,13 @@ def check(trace: Trace) -> pl.LazyFrame:
     orphans = (
         trace.results.lazy()
         .filter(pl.col("call").is_null(), pl.col("pair_id").str.strip_chars() != "")
-        .select("session", "turn", "result", "pair_id", "seq")
+        # An item of this wire that names no call is known by its own id alone (CALL003).
+        .filter(pl.col("call_id").is_not_null() | (pl.col("wire") != ACTIONS))
+        .select("session", "turn", "result", "pair_id", "seq", unread=unread(trace))
     )
     in_session = orphans.join(whole, on="session", how="semi")
-    in_turn = orphans.join(whole, on="session", how="anti").join(begun, on=["session", "turn"], how="semi")
+    elsewhere = orphans.join(whole, on="session", how="anti").collect()
+    in_turn = elsewhere.lazy().join(begun, on=["session", "turn"], how="semi") if elsewhere.height else elsewhere.lazy()
     found = pl.concat([in_session, in_turn]).sort("result").collect()
     if found.is_empty():
         return hits(())
@@ -94,6 +98,8 @@ def _hit(row: dict[str, Any], near: list[dict[str, Any]]) -> dict[str, Any]:
         "message": f"A result names the call {wrong}, and no call of this session has that id.",
         "hint": "Post results with the call id of the required action, letter by letter.",
     }
+    if row["unread"]:
+        hit |= {"severity": "warning", "confidence": "hint"}
     if match is None:
         return hit
     return hit | {
