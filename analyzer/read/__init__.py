@@ -20,6 +20,7 @@ from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
 from analyzer.read.gemini import Gemini
+from analyzer.read.inspect import Inspect
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.otel import OpenTelemetry
@@ -43,6 +44,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     ManagedAgents,
     Gemini,
     OpenTelemetry,
+    Inspect,
 )
 
 _LONG = 1 << 16

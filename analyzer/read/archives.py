@@ -19,6 +19,7 @@ _ARCHIVE = re.compile(
     rb'\{\s*(?:"log"\s*:\s*\{\s*"(?:version|creator|browser|pages|entries|comment)"'
     rb'|(?:"(?:version|recorded_with)"\s*:\s*[^,{\[]*,\s*)?"(?:http_)?interactions"\s*:\s*\[)'
 )
+_SAMPLES = re.compile(rb'\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:')
 _YAML = re.compile(rb"(?:---[^\n]*\n)?(?:[ \t]*#[^\n]*\n)*(?:version:|recorded_with:|(?:http_)?interactions:)")
 _MOST_NODES = 4_000_000  # of one cassette after aliases are expanded: a few lines can stand for billions
 _ROWS = 4096
@@ -32,6 +33,7 @@ class _Archive(msgspec.Struct):
     log: _Log | None = None
     interactions: list[msgspec.Raw] | None = None
     http_interactions: list[msgspec.Raw] | None = None
+    samples: list[msgspec.Raw] | None = None
 
 
 _archive = msgspec.json.Decoder(_Archive).decode
@@ -41,14 +43,14 @@ def kind_of(head: bytes) -> str | None:
     """The framing of an archive that begins with `head`: `document`, `yaml` or `sqlite`; None for anything else."""
     if head.startswith(SQLITE):
         return "sqlite"
-    if _ARCHIVE.match(head):
+    if _ARCHIVE.match(head) or _SAMPLES.match(head):
         return "document"
     return "yaml" if _YAML.match(head) else None
 
 
 def entries(text: bytes) -> tuple[str, list[bytes]] | None:
-    """The exchanges of a HAR file or a JSON cassette and the pointer to their list; None for any other document."""
-    if not _ARCHIVE.match(text):
+    """The exchanges of a HAR file or JSON cassette, or the samples of a log; their list's pointer."""
+    if not _ARCHIVE.match(text) and not _SAMPLES.match(text):
         return None
     try:
         archive = _archive(text)
@@ -56,9 +58,9 @@ def entries(text: bytes) -> tuple[str, list[bytes]] | None:
         return None
     if archive.log is not None:
         return "/log/entries", [bytes(raw) for raw in archive.log.entries]
-    for name in ("interactions", "http_interactions"):
+    for name in ("interactions", "http_interactions", "samples"):
         listed = getattr(archive, name)
-        if listed is not None:
+        if listed:
             return f"/{name}", [bytes(raw) for raw in listed]
     return None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from analyzer.errors import InputError
+from analyzer.read import zips
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -31,6 +32,9 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """A new binary stream of its bytes as they stand on disk. Raises OSError."""
+        member = zips.parts(self.path)
+        if member is not None:
+            return zips.opened(*member)
         if self.path != STDIN:
             return open(self.path, "rb")  # noqa: PTH123
         if not self._kept:
@@ -51,7 +55,7 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
         except OSError as error:
             errors.append(InputError(f"cannot read: {error.strerror or error}", file=path))
             continue
-        for name, named in new:
+        for name, named in _members(new, errors):
             real = name if name == STDIN else os.path.realpath(name)
             if real not in seen:  # the same file given twice is one log
                 seen.add(real)
@@ -59,9 +63,30 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
     return [Source(number, name, named) for number, (name, named) in enumerate(found)], errors
 
 
+def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterator[tuple[str, bool]]:
+    """The paths with zip files opened up: each member is an input."""
+    for name, named in found:
+        if name == STDIN or zips.parts(name) is not None:
+            yield name, named
+            continue
+        try:
+            with open(name, "rb") as file:  # noqa: PTH123
+                zipped = file.read(len(zips.MAGIC)) == zips.MAGIC
+        except OSError:
+            yield name, named  # opening it again will say why not
+            continue
+        try:
+            yield from ((f"{name}!{member}", False) for member in zips.members(name)) if zipped else [(name, named)]
+        except OSError as error:
+            errors.append(InputError(f"cannot read: {error}", file=name))
+
+
 def _walk(path: str) -> Iterator[tuple[str, bool]]:
     if path == STDIN:
         yield STDIN, True
+        return
+    if zips.parts(path) is not None:
+        yield path, True
         return
     if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - the error must name the path as given
         yield path, True
