@@ -44,7 +44,13 @@ def observed(frames: Mapping[str, pl.DataFrame], findings: pl.DataFrame) -> Iter
     errors = regretted(findings)
     calls = (
         frames["calls"]
-        .filter(pl.col("kind").is_in(_JUDGED) & (pl.col("container") != "free") & pl.col("session").is_not_null())
+        .filter(
+            pl.col("kind").is_in(_JUDGED)
+            & (pl.col("container") != "free")
+            & pl.col("session").is_not_null()
+            & pl.col("tool").is_not_null()
+            & pl.col("name").is_not_null()
+        )
         .join(errors, on=["session", "call_id"], how="left", maintain_order="left")
         .join(_verdict(judged, "arguments", "call"), on="call", how="left", maintain_order="left")
         .with_columns(

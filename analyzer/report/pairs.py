@@ -168,7 +168,7 @@ def _title(told: dict[str, Any]) -> Words:
 
 def _judged(told: dict[str, Any]) -> str:
     reason = f" {told['reason']}" if told["reason"] else ""
-    tool = visible(bare(told["tool"]), limit=60)
+    tool = visible(bare(told["tool"] or "-"), limit=60)
     return f"{tool}, arguments {told['verdict']}{reason}, outcome {told['outcome']}"
 
 
