@@ -1,7 +1,7 @@
 """The way through the house: read, contracts, replay, rules, findings.
 
-`audit_partition` is a pure function of the recorded frames of whole sessions; `audit` reads, calls it for every partition,
-and puts the answers together. Whatever runs on more than one core or machine calls the same function.
+`audit_partition` is a pure function of the recorded frames of whole sessions; `audit` reads, calls it for every
+partition, and puts the answers together. Whatever runs on more than one core or machine calls the same function.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from analyzer.replay.fold import fold_calls, fold_results
 from analyzer.replay.force import in_force
 from analyzer.replay.pair import pair
 from analyzer.replay.place import place
-from analyzer.replay.sightings import sightings_of
 from analyzer.replay.scopes import scoped
+from analyzer.replay.sightings import sightings_of
 from analyzer.replay.state import running_versions, sessions_of, turns_of
 from analyzer.replay.verdicts import verdicts_of
 from analyzer.rules.catalogue import RULES, Rule
@@ -132,8 +132,9 @@ def audit(
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
 
-    `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same. Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for options
-    that make no sense.
+    `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same.
+    Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
+    options that make no sense.
     """
     settings = settings or Settings()
     if input_format is not None and input_format not in {adapter.name for adapter in ADAPTERS}:
@@ -184,7 +185,9 @@ def audit(
         + inputs.filter((pl.col("format") == "") & pl.col("source").is_in(_named(sources))).drop("source").to_dicts(),
         hops=hops(counts),
         problems=problems,
-        unrecognised=inputs.filter((pl.col("format") == "") & ~pl.col("source").is_in(_named(sources)))["path"].to_list(),
+        unrecognised=inputs.filter((pl.col("format") == "") & ~pl.col("source").is_in(_named(sources)))[
+            "path"
+        ].to_list(),
         crashed=crashed,
         sources=tuple(sources),
     )
@@ -198,7 +201,7 @@ def _portable(contracts: Contracts) -> Contracts:
 def _each(
     work: Callable[[Frames], tuple[Frames, list[tuple[str, str]]]], recorded: Iterable[Frames], jobs: int
 ) -> Iterator[tuple[Frames, list[tuple[str, str]]]]:
-    """The answers to the partitions, in their order; no more partitions are in memory than there are processes, and one."""
+    """The answers to the partitions, in their order; there are never more than `jobs` + 1 in memory."""
     if jobs == 1:
         yield from map(work, recorded)
         return
@@ -242,10 +245,11 @@ def audit_partition(
     final: FinalSchema | None = None,
     keep_frames: bool = True,
 ) -> tuple[Frames, list[tuple[str, str]]]:
-    """Audit the recorded frames of whole sessions: concluded frames and `found` (FINDINGS with `first_event`) come back.
+    """Audit the recorded frames of whole sessions.
 
-    Pure: the same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
-    `keep_frames` says so. `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats.
+    Concluded frames come back, and `found` (FINDINGS with `first_event`) and `counts` among them. Pure: the same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
+    `keep_frames` says so. `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id
+    repeats.
     """
     trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final)
     hits, crashes = run(rules, trace)
@@ -297,8 +301,14 @@ def conclude(
     files = contracts_of(contracts, store)
     running = running_versions(calls, placed["session_states"])
     verdicts, violations, faults = verdicts_of(
-        calls.with_columns(running), results, in_force(calls, offers, "arguments"), in_force(calls, offers, "output"), files, offers,
-        placed["faults"], store,
+        calls.with_columns(running),
+        results,
+        in_force(calls, offers, "arguments"),
+        in_force(calls, offers, "output"),
+        files,
+        offers,
+        placed["faults"],
+        store,
     )
     if final is not None:
         answers = final_answers(placed["messages"], turns, sessions).collect()

@@ -15,16 +15,27 @@ Numbers that recur:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import polars as pl
+
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
 
 RECORD_BITS, PART_BITS = 30, 13
 PART_LIMIT = (1 << PART_BITS) - 1
 
 TIME = pl.Datetime("us", "UTC")
 
+
+def _schema(columns: Mapping[str, PolarsDataType]) -> pl.Schema:
+    return pl.Schema(columns)
+
+
 # --- recorded ---------------------------------------------------------------------------------------------------------
 
-SOURCES = pl.Schema(
+SOURCES = _schema(
     {
         "source": pl.Int64,  # position in the run; key
         "path": pl.String,  # as given on the command line; `x.eval!samples/1.json` for a member
@@ -36,7 +47,7 @@ SOURCES = pl.Schema(
     }
 )
 
-EVENTS = pl.Schema(
+EVENTS = _schema(
     {
         "event": pl.Int64,  # key
         "session": pl.String,  # null until the session is known
@@ -68,7 +79,7 @@ KINDS = (
     "broken",  # a record that is no event at all
 )
 
-FAULTS = pl.Schema(
+FAULTS = _schema(
     {
         "event": pl.Int64,  # the record; not a key: one record may have several faults
         "session": pl.String,
@@ -93,7 +104,7 @@ FAULT_KINDS = (
     "unknown_item",  # LOG003: an item type that the adapter does not know
 )
 
-SESSION_STATES = pl.Schema(
+SESSION_STATES = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -110,7 +121,7 @@ SESSION_STATES = pl.Schema(
     }
 )
 
-TURN_STATES = pl.Schema(
+TURN_STATES = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -122,7 +133,7 @@ TURN_STATES = pl.Schema(
     }
 )
 
-TABLES = pl.Schema(
+TABLES = _schema(
     {
         "table": pl.String,  # digest of its text; key
         "shape": pl.String,  # whose tool table it is: openai, responses, chat, anthropic, mcp, gemini, bedrock, codex
@@ -131,7 +142,7 @@ TABLES = pl.Schema(
     }
 )
 
-SHOWINGS = pl.Schema(
+SHOWINGS = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -142,7 +153,7 @@ SHOWINGS = pl.Schema(
     }
 )
 
-CALL_SIGHTINGS = pl.Schema(
+CALL_SIGHTINGS = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -188,7 +199,7 @@ CONTAINERS = (
     "broken",  # not JSON
 )
 
-RESULT_SIGHTINGS = pl.Schema(
+RESULT_SIGHTINGS = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -211,7 +222,7 @@ RESULT_SIGHTINGS = pl.Schema(
     }
 )
 
-APPROVALS = pl.Schema(
+APPROVALS = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -227,7 +238,7 @@ APPROVALS = pl.Schema(
     }
 )
 
-GATES = pl.Schema(
+GATES = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -240,7 +251,7 @@ GATES = pl.Schema(
     }
 )
 
-MESSAGES = pl.Schema(
+MESSAGES = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -254,7 +265,7 @@ MESSAGES = pl.Schema(
     }
 )
 
-SUMMARIES = pl.Schema(
+SUMMARIES = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
@@ -283,7 +294,7 @@ RECORDED: dict[str, pl.Schema] = {
 
 # --- concluded --------------------------------------------------------------------------------------------------------
 
-SESSIONS = pl.Schema(
+SESSIONS = _schema(
     {
         "session": pl.String,  # key
         "first_event": pl.Int64,
@@ -302,7 +313,7 @@ SESSIONS = pl.Schema(
     }
 )
 
-TURNS = pl.Schema(
+TURNS = _schema(
     {
         "session": pl.String,
         "turn": pl.String,  # key: session, turn
@@ -316,7 +327,7 @@ TURNS = pl.Schema(
     }
 )
 
-OFFERS = pl.Schema(
+OFFERS = _schema(
     {
         "session": pl.String,
         "tool": pl.String,  # tool key: function::NAME, mcp:SERVER:NAME, namespace:NS:NAME, hosted::TYPE
@@ -335,7 +346,7 @@ OFFERS = pl.Schema(
     }
 )
 
-TOOLS = pl.Schema(
+TOOLS = _schema(
     {
         "table": pl.String,
         "position": pl.Int64,  # in the list; key: table, tool, role
@@ -353,7 +364,7 @@ TOOLS = pl.Schema(
     }
 )
 
-SCHEMAS = pl.Schema(
+SCHEMAS = _schema(
     {
         "schema_id": pl.String,  # digest of the canonical JSON; key
         "dialect": pl.String,
@@ -362,7 +373,7 @@ SCHEMAS = pl.Schema(
     }
 )
 
-SCHEMA_FACTS = pl.Schema(
+SCHEMA_FACTS = _schema(
     {
         "schema_id": pl.String,
         "pointer": pl.String,  # into the schema
@@ -371,7 +382,7 @@ SCHEMA_FACTS = pl.Schema(
     }
 )
 
-CONTRACTS = pl.Schema(
+CONTRACTS = _schema(
     {
         "tool": pl.String,  # name as the file gives it, `server/name` where it says so
         "server": pl.String,
@@ -385,7 +396,7 @@ CONTRACTS = pl.Schema(
     }
 )
 
-SIGHTINGS = pl.Schema(
+SIGHTINGS = _schema(
     {
         "what": pl.String,  # call, result
         "id": pl.Int64,  # the call or result it shows
@@ -397,7 +408,7 @@ SIGHTINGS = pl.Schema(
     }
 )
 
-CALLS = pl.Schema(
+CALLS = _schema(
     {
         "call": pl.Int64,  # key
         "session": pl.String,
@@ -431,7 +442,7 @@ CALLS = pl.Schema(
     }
 )
 
-RESULTS = pl.Schema(
+RESULTS = _schema(
     {
         "result": pl.Int64,  # key
         "session": pl.String,
@@ -459,7 +470,7 @@ RESULTS = pl.Schema(
     }
 )
 
-VERDICTS = pl.Schema(
+VERDICTS = _schema(
     {
         "verdict": pl.Int64,  # key
         "call": pl.Int64,
@@ -496,7 +507,7 @@ REASONS = (
     "engine_failed",
 )
 
-VIOLATIONS = pl.Schema(
+VIOLATIONS = _schema(
     {
         "verdict": pl.Int64,
         "position": pl.Int64,  # key: verdict, position
@@ -510,7 +521,7 @@ VIOLATIONS = pl.Schema(
     }
 )
 
-SHAPES = pl.Schema(
+SHAPES = _schema(
     {
         "tool": pl.String,
         "role": pl.String,
@@ -533,7 +544,7 @@ FAILURE = pl.Struct(
 )
 
 # What a rule returns: the frame from which the engine makes FINDINGS. Missing columns are null.
-HITS = pl.Schema(
+HITS = _schema(
     {
         "session": pl.String,
         "event": pl.Int64,  # the evidence
@@ -573,7 +584,7 @@ LOCATION = pl.Struct(
     }
 )
 
-FINDINGS = pl.Schema(
+FINDINGS = _schema(
     {
         "rule": pl.String,
         "slug": pl.String,

@@ -1,4 +1,4 @@
-"""What an audit saw, judged and could not judge: counts that add up over partitions, the hop table, rules that could not run."""
+"""What an audit saw, judged and could not judge: counts that add up over partitions, the hop table, idle rules."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     for hop, mine in (("model call", ~remote), ("MCP", remote)):
         calls = trace.calls.filter(mine)
         yield "seen", hop, calls.height
-        yield from _hop(advertised.filter(pl.col("role") == "arguments").join(calls.select("call"), on="call", how="semi"), hop)
+        yield from _hop(
+            advertised.filter(pl.col("role") == "arguments").join(calls.select("call"), on="call", how="semi"), hop
+        )
     yield "seen", "result", trace.results.height
     yield from _hop(outputs, "result")
     owed = trace.results.height - outputs.height
@@ -88,7 +90,9 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     yield "judged", "event stream", events - unknown
     yield "failed", "event stream", broken
     yield "unjudged/event stream", "unknown_type", unknown
-    finals = trace.messages.filter((pl.col("role") == "assistant") & (pl.col("phase").fill_null("final_answer") == "final_answer"))
+    finals = trace.messages.filter(
+        (pl.col("role") == "assistant") & (pl.col("phase").fill_null("final_answer") == "final_answer")
+    )
     finals = finals.unique(["session", "item_id"], keep="first", maintain_order=True)
     answers = advertised.filter(pl.col("role") == "final")
     if answers.is_empty():

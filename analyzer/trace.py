@@ -45,9 +45,9 @@ class Settings:
 class Trace:
     """All frames of one partition; `analyzer.frames` says what stands in each.
 
-    Recorded frames carry two more columns here: `seq` (Int64, the place of their event in its session) and, in `events`,
-    `copy` (String: null, or "redelivered" where the same event id came before with the same content, or "reused" where
-    it came with another one; rows of other frames that belong to a redelivered event are gone).
+    Recorded frames carry two more columns here: `seq` (Int64, the place of their event in its session) and, in
+    `events`, `copy` (String: null, or "redelivered" where the same event id came before with the same content, or
+    "reused" where it came with another one; rows of other frames that belong to a redelivered event are gone).
     `call_sightings` has `call` (Int64) and `result_sightings` has `result` (Int64, null for refused posts).
     """
 
@@ -79,7 +79,7 @@ class Trace:
     _known: dict[tuple[str, str], frozenset[Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def holds(self, what: str) -> bool:
-        """Whether a frame has rows of a kind: `gates`, `results.name` (one that is not null), `calls.kind=mcp|custom`."""
+        """Whether a frame has rows of a kind: `gates`, `results.name` (not null), `calls.kind=mcp|custom`."""
         name, _, rest = what.partition(".")
         frame: pl.DataFrame = getattr(self, name)
         column, _, values = rest.partition("=")

@@ -138,10 +138,26 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
     silent = (
         runs.filter(pl.col("scope") != "add")
         .join(names, on=["session", "scope"])
-        .join(listed.select("session", "since", "event", "tool", "role"), on=["session", "since", "event", "tool", "role"], how="anti")
+        .join(
+            listed.select("session", "since", "event", "tool", "role"),
+            on=["session", "since", "event", "tool", "role"],
+            how="anti",
+        )
         .with_columns(state=pl.lit("withdrawn"), pointer=pl.col("at").fill_null(""))
     )
-    columns = ("session", "tool", "role", "since", "after", "state", "schema_id", "channel", "strict", "deferred", "async")
+    columns = (
+        "session",
+        "tool",
+        "role",
+        "since",
+        "after",
+        "state",
+        "schema_id",
+        "channel",
+        "strict",
+        "deferred",
+        "async",
+    )
     none = {"schema_id": pl.String, "strict": pl.Boolean, "deferred": pl.Boolean, "async": pl.Boolean}
     silent = silent.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in none.items())
     every = pl.concat([part.select(*columns, "event", "pointer") for part in (listed, silent)]).sort(
@@ -153,8 +169,4 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
     before = what.shift(1).over(key)
     first = pl.int_range(pl.len()).over(key) == 0
     changed = pl.when(first).then(pl.col("state") == "offered").otherwise(what != before)
-    return (
-        every.filter(changed)
-        .with_columns(exact=pl.col("channel") != "session")
-        .select(list(OFFERS))
-    )
+    return every.filter(changed).with_columns(exact=pl.col("channel") != "session").select(list(OFFERS))

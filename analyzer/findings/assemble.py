@@ -31,7 +31,12 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         .join(failures, on="hit", how="left", maintain_order="left")
         .join(contract, on="hit", how="left", maintain_order="left")
         .join(trace.sessions.select("session", "first_event"), on="session", how="left", maintain_order="left")
-        .join(trace.turns.select("session", "turn", turn_ordinal="ordinal"), on=["session", "turn"], how="left", maintain_order="left")
+        .join(
+            trace.turns.select("session", "turn", turn_ordinal="ordinal"),
+            on=["session", "turn"],
+            how="left",
+            maintain_order="left",
+        )
     )
     hits = hits.with_columns(
         location=_location("pointer"),
@@ -50,7 +55,10 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
 def _owned(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """Hits with what their call and result say of themselves, where the rule left it open."""
     calls = trace.calls.select(
-        "call", "ordinal", *(pl.col(name).alias(f"call_{name}") for name in _OWN), call_agent=pl.coalesce("subagent", "agent")
+        "call",
+        "ordinal",
+        *(pl.col(name).alias(f"call_{name}") for name in _OWN),
+        call_agent=pl.coalesce("subagent", "agent"),
     )
     results = trace.results.select("result", *(pl.col(name).alias(f"result_{name}") for name in _OWN), of_call="call")
     verdicts = trace.verdicts.select("verdict", verdict_call="call", verdict_result="result")
@@ -65,9 +73,9 @@ def _owned(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         **{name: pl.coalesce(name, f"call_{name}", f"result_{name}") for name in ("session", "call_id", "tool")},
         turn=pl.coalesce("turn", "call_turn", "result_turn"),
         agent=pl.coalesce("agent", "call_agent"),
-        pointer=pl.when(given).then(pl.col("pointer").fill_null("")).otherwise(
-            pl.coalesce("pointer", "result_pointer", "call_pointer")
-        ),
+        pointer=pl.when(given)
+        .then(pl.col("pointer").fill_null(""))
+        .otherwise(pl.coalesce("pointer", "result_pointer", "call_pointer")),
         event=pl.coalesce("event", "result_event", "call_event"),
     )
 
@@ -118,7 +126,10 @@ def _each(column: pl.Series, change: Any) -> pl.Series:
     known: dict[str, str] = {}
     return pl.Series(
         column.name,
-        [None if text is None else known.setdefault(text, change(text)) if text not in known else known[text] for text in column],
+        [
+            None if text is None else known.setdefault(text, change(text)) if text not in known else known[text]
+            for text in column
+        ],
         dtype=pl.String,
     )
 
@@ -154,9 +165,11 @@ def _failures(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         .select(columns)
     )
     rows = pl.concat([told, judged.join(told.select("hit").unique(), on="hit", how="anti", maintain_order="left")])
-    return rows.with_columns(
-        path=pl.col("pointer").map_elements(_path, return_dtype=pl.String)
-    ).group_by("hit", maintain_order=True).agg(failures=pl.struct(*(field.name for field in _FAILURE.fields)).cast(_FAILURE))
+    return (
+        rows.with_columns(path=pl.col("pointer").map_elements(_path, return_dtype=pl.String))
+        .group_by("hit", maintain_order=True)
+        .agg(failures=pl.struct(*(field.name for field in _FAILURE.fields)).cast(_FAILURE))
+    )
 
 
 def _contract(hits: pl.DataFrame, trace: Trace, places: pl.DataFrame) -> pl.DataFrame:
@@ -179,7 +192,9 @@ def _contract(hits: pl.DataFrame, trace: Trace, places: pl.DataFrame) -> pl.Data
         .filter(pl.col("schema_id").is_not_null())
         .join(
             places.select("event", "event_pointer", shown_file="file", shown_line="line"),
-            on="event", how="left", maintain_order="left",
+            on="event",
+            how="left",
+            maintain_order="left",
         )
         .join(files, on="schema_id", how="left", maintain_order="left")
     )
@@ -192,16 +207,16 @@ def _contract(hits: pl.DataFrame, trace: Trace, places: pl.DataFrame) -> pl.Data
             "channel",
             file=pl.when(given).then(pl.coalesce("contract_file", "file")).otherwise("shown_file"),
             line=pl.when(given).then("line").otherwise("shown_line"),
-            pointer=pl.when(given).then("file_pointer").otherwise(
-                pl.col("event_pointer").fill_null("") + pl.col("pointer").fill_null("")
-            ),
+            pointer=pl.when(given)
+            .then("file_pointer")
+            .otherwise(pl.col("event_pointer").fill_null("") + pl.col("pointer").fill_null("")),
             passes="passes",
         ).cast(fields),
     )
 
 
 def _named(hits: pl.DataFrame) -> pl.DataFrame:
-    """Hits with `group` (the fault, wherever it comes again) and `fingerprint` (this occurrence, whatever the recorder)."""
+    """Hits with `group` (the fault, wherever it is) and `fingerprint` (this occurrence, whatever the recorder)."""
     failures = pl.col("failures").list.first().struct
     rows = hits.select(
         "hit",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-# Of each chain the first that speaks of a thing silences the rest about it; an info silences nobody and is not silenced.
+# Of each chain the first that speaks of a thing silences the rest about it; an info silences nobody and is not
+# silenced.
 CHAINS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("call", ("ARG002", "ARG003", "ARG005", "ARG004", "ARG006", "ARG001")),
     ("result", ("CALL007", "CALL008", "CALL006", "CALL005")),

@@ -28,7 +28,7 @@ class Adapter(Protocol):
 
     @staticmethod
     def sniff(records: Sequence[Any], path: str) -> float:
-        """How sure it is, 0 to 1, that these parsed records are of its format; decided by content, never by the name alone."""
+        """How sure it is, 0 to 1, that these parsed records are of its format: by content, never by the name alone."""
         ...
 
     def read(self, block: Block) -> list[int]:

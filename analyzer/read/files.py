@@ -88,7 +88,7 @@ def _walk(path: str) -> Iterator[tuple[str, bool]]:
     if zips.parts(path) is not None:
         yield path, True
         return
-    if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - the error must name the path as given
+    if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116
         yield path, True
         return
 
@@ -157,7 +157,7 @@ class Stream:
 
 def _spool() -> IO[bytes]:
     """Standard input as a private temporary file, so that evidence can be fetched by offset."""
-    spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the stream
+    spool = tempfile.TemporaryFile()  # noqa: SIM115
     stdin = sys.stdin.buffer
     left = _SPOOL_LIMIT
     while left and (piece := stdin.read(min(1 << 20, left))):
@@ -255,9 +255,9 @@ class Evidence:
 
     def _plain(self, source: Source) -> IO[bytes]:
         stream = Stream(source)
-        if stream._inner is stream._file:
-            return stream._file
-        spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+        if stream._inner is stream._file:  # noqa: SLF001
+            return stream._file  # noqa: SLF001
+        spool = tempfile.TemporaryFile()  # noqa: SIM115
         shutil.copyfileobj(stream, spool)  # type: ignore[arg-type]
         stream.close()
         return spool

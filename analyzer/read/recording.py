@@ -142,7 +142,9 @@ def _parts(folder: Path, name: str) -> list[Path]:
 
 
 def _concat(held: list[Frames]) -> Frames:
-    return {name: pl.concat([schema.to_frame(), *(frames[name] for frames in held)]) for name, schema in RECORDED.items()}
+    return {
+        name: pl.concat([schema.to_frame(), *(frames[name] for frames in held)]) for name, schema in RECORDED.items()
+    }
 
 
 def _split(frames: Frames, partitions: int) -> Iterator[tuple[int, Frames]]:
@@ -167,7 +169,9 @@ def _split(frames: Frames, partitions: int) -> Iterator[tuple[int, Frames]]:
 
 def _apart(frames: Frames) -> tuple[Frames, Frames]:
     """The frames of events with a session, and those of events without."""
-    homeless = frames["events"].filter(pl.col("session").is_null() & ~pl.col("kind").is_in(["broken", "unknown"]))["event"]
+    homeless = frames["events"].filter(pl.col("session").is_null() & ~pl.col("kind").is_in(["broken", "unknown"]))[
+        "event"
+    ]
     if homeless.is_empty():
         return frames, {name: frame.clear() for name, frame in frames.items()}
     lost = {
@@ -216,9 +220,7 @@ def _housed(homeless: Frames, turns: pl.DataFrame, firsts: pl.DataFrame) -> Fram
     if events.is_empty():
         return homeless
     turns = turns.unique().filter(pl.col("turn").is_unique())
-    by_turn = events.join(
-        turns.rename({"session": "of_turn"}), on="turn", how="left", maintain_order="left"
-    )
+    by_turn = events.join(turns.rename({"session": "of_turn"}), on="turn", how="left", maintain_order="left")
     near = pl.concat(
         [
             firsts.select("source", "session", "event"),

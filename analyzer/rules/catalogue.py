@@ -89,12 +89,29 @@ RULES: tuple[Rule, ...] = (
     Rule("CALL008", "result-late", "warning"),
     Rule("CALL009", "result-not-adjacent", "error", looks_at=("call_sightings.stage=history|message",)),
     Rule("CALL010", "result-name-mismatch", "error", looks_at=("results.name",)),
-    Rule("CALL011", "compaction-split-pair", "error", looks_at=("call_sightings.stage=history", "result_sightings.stage=history",)),
+    Rule(
+        "CALL011",
+        "compaction-split-pair",
+        "error",
+        looks_at=(
+            "call_sightings.stage=history",
+            "result_sightings.stage=history",
+        ),
+    ),
     Rule("CALL012", "reasoning-orphan", "warning", "likely", looks_at=("events.type=reasoning",)),
     Rule("CALL013", "result-unrequested", "warning"),
     Rule("CALL014", "server-tool-unanswered", "warning", looks_at=("calls.owed_by=server",)),
     Rule("CALL015", "finish-reason-mismatch", "info", looks_at=("messages",)),
-    Rule("CALL016", "rpc-envelope", "error", looks_at=("calls.wire=mcp-jsonrpc", "results.wire=mcp-jsonrpc", "faults",)),
+    Rule(
+        "CALL016",
+        "rpc-envelope",
+        "error",
+        looks_at=(
+            "calls.wire=mcp-jsonrpc",
+            "results.wire=mcp-jsonrpc",
+            "faults",
+        ),
+    ),
     Rule("CALL017", "idempotency-key-misused", "error", looks_at=("result_sightings.key",)),
     Rule("DRIFT001", "schema-drift", "error"),
     Rule("DRIFT002", "tools-changed-mid-session", "warning"),
@@ -109,15 +126,37 @@ RULES: tuple[Rule, ...] = (
     Rule("FINAL004", "ledger-lost", "warning", "likely"),
     Rule("LOG001", "record-unreadable", "error", scope="payload", looks_at=("faults",)),
     Rule("LOG002", "record-truncated", "warning", scope="payload", looks_at=("faults",)),
-    Rule("LOG003", "event-unknown", "info", looks_at=("events.kind=unknown", "faults.fault=unknown_item",)),
+    Rule(
+        "LOG003",
+        "event-unknown",
+        "info",
+        looks_at=(
+            "events.kind=unknown",
+            "faults.fault=unknown_item",
+        ),
+    ),
     Rule("LOG004", "event-redelivered", "info", looks_at=("events.copy=redelivered",)),
     Rule("LOG005", "event-id-reused", "error", looks_at=("events.copy=reused",)),
     Rule("LOG006", "order-broken", "warning"),
     Rule("LOG007", "record-missing", "info"),
     Rule("LOG008", "contract-unrecorded", "warning"),
-    Rule("LOG009", "json-ambiguous", "warning", looks_at=("faults", "verdicts.reason=payload_ambiguous",)),
+    Rule(
+        "LOG009",
+        "json-ambiguous",
+        "warning",
+        looks_at=(
+            "faults",
+            "verdicts.reason=payload_ambiguous",
+        ),
+    ),
     Rule("LOG010", "request-invalid", "error"),
-    Rule("OUT001", "output-not-string", "error", scope="payload", looks_at=("results.container=object|array|number|boolean",)),
+    Rule(
+        "OUT001",
+        "output-not-string",
+        "error",
+        scope="payload",
+        looks_at=("results.container=object|array|number|boolean",),
+    ),
     Rule("OUT002", "output-double-encoded", "error"),
     Rule("OUT003", "output-stringly", "warning", "likely"),
     Rule("OUT004", "output-schema-mismatch", "error"),
@@ -150,7 +189,9 @@ RULES: tuple[Rule, ...] = (
     Rule("TOOL002", "strict-schema-violation", "error", scope="fleet", looks_at=("schema_facts.fact=strict",)),
     Rule("TOOL003", "object-open", "warning", scope="fleet", looks_at=("schema_facts.fact=object_open",)),
     Rule("TOOL004", "required-incomplete", "warning", scope="fleet", looks_at=("schema_facts.fact=property_optional",)),
-    Rule("TOOL005", "string-unbounded", "info", "likely", scope="fleet", looks_at=("schema_facts.fact=string_unbounded",)),
+    Rule(
+        "TOOL005", "string-unbounded", "info", "likely", scope="fleet", looks_at=("schema_facts.fact=string_unbounded",)
+    ),
     Rule("TOOL006", "schema-vacuous", "warning", scope="fleet", looks_at=("schema_facts.fact=schema_vacuous",)),
     Rule("TOOL007", "tool-name-invalid", "error", scope="fleet"),
     Rule("TOOL008", "tool-name-duplicate", "error", scope="fleet"),
@@ -160,7 +201,9 @@ RULES: tuple[Rule, ...] = (
     Rule("TOOL012", "output-contract-missing", "info", "likely"),
     Rule("TOOL013", "tool-deferred-unreachable", "warning", scope="fleet"),
     Rule("TOOL014", "mcp-allowlist-open", "info", scope="fleet"),
-    Rule("TOOL015", "number-unbounded", "info", "likely", scope="fleet", looks_at=("schema_facts.fact=number_unbounded",)),
+    Rule(
+        "TOOL015", "number-unbounded", "info", "likely", scope="fleet", looks_at=("schema_facts.fact=number_unbounded",)
+    ),
     Rule("TOOL016", "table-oversized", "info", scope="fleet"),
 )
 

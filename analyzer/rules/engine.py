@@ -11,7 +11,6 @@ from analyzer.frames import HITS
 from analyzer.rules.catalogue import Rule
 from analyzer.trace import Trace
 
-
 # Whatever a rule breaks with, the others must run; a panic inside Polars is no Exception.
 _BROKEN = (Exception, pl.exceptions.PanicException)
 

@@ -29,10 +29,24 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def _log(parameters: Any, arguments: Any) -> bytes:
     agent = {"id": "a", "model": "m", "tools": [{"type": "function", "name": "f", "parameters": parameters}]}
     session = {"id": "s", "object": "agent.session", "status": "idle", "required_actions": [], "agent": agent}
-    item = {"type": "function_call", "id": "i", "call_id": "c", "name": "f", "arguments": arguments, "turn_id": "t", "status": "completed"}
+    item = {
+        "type": "function_call",
+        "id": "i",
+        "call_id": "c",
+        "name": "f",
+        "arguments": arguments,
+        "turn_id": "t",
+        "status": "completed",
+    }
     events = [
         {"type": "agent.session.created", "event_id": "1", "session": session},
-        {"type": "agent.session.turn.created", "event_id": "2", "session_id": "s", "turn_id": "t", "turn": {"id": "t", "status": "queued"}},
+        {
+            "type": "agent.session.turn.created",
+            "event_id": "2",
+            "session_id": "s",
+            "turn_id": "t",
+            "turn": {"id": "t", "status": "queued"},
+        },
         {"type": "agent.session.turn.item.added", "event_id": "3", "session_id": "s", "turn_id": "t", "item": item},
     ]
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
@@ -40,7 +54,14 @@ def _log(parameters: Any, arguments: Any) -> bytes:
 
 @pytest.mark.parametrize(
     "reference",
-    ["http://127.0.0.1:9/x.json", "https://example.test/x.json", "file:///etc/hostname", "urn:x:y", "//host/x", "other.json"],
+    [
+        "http://127.0.0.1:9/x.json",
+        "https://example.test/x.json",
+        "file:///etc/hostname",
+        "urn:x:y",
+        "//host/x",
+        "other.json",
+    ],
 )
 def test_a_reference_out_of_the_schema_is_never_followed(tmp_path: Path, reference: str) -> None:
     (tmp_path / "other.json").write_text('{"type": "integer"}')
@@ -86,7 +107,11 @@ def test_a_pattern_that_explodes_ends_undecided(tmp_path: Path) -> None:
 
 def test_definitions_that_double_thirty_times_end(tmp_path: Path) -> None:
     doubling = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(30)}
-    schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": {**doubling, "d30": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/d0"}},
+        "$defs": {**doubling, "d30": {"type": "string"}},
+    }
     file = tmp_path / "log.ndjson"
     file.write_bytes(_log(schema, {"x": "y"}))
     assert audit([str(file)]).summary["verdicts"]["unverifiable"] == {"engine_failed": 1}

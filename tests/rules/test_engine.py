@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -20,21 +20,20 @@ def test_no_rule_crashes_on_a_trace_of_nothing() -> None:
 
 
 @pytest.mark.parametrize("broken", ["at once", "when collected"])
-def test_a_rule_that_crashes_is_named_and_the_others_report(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+def test_a_rule_that_crashes_is_named_and_the_others_report(broken: str) -> None:
     class Broken(Rule):
         @property
-        def check(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+        def check(self) -> Callable[[Trace], pl.LazyFrame]:
             if broken == "at once":
                 raise ValueError("no such thing")
             return lambda _: HITS.to_frame().lazy().with_columns(message=pl.lit("x").str.to_integer(strict=True))
 
     class Sound(Rule):
         @property
-        def check(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+        def check(self) -> Callable[[Trace], pl.LazyFrame]:
             return lambda _: pl.LazyFrame({"session": ["s"], "message": ["seen"]})
 
     hits, crashes = engine.run([Broken("XXX001", "broken", "error"), Sound("XXX002", "sound", "info")], Trace())
     assert hits["rule"].to_list() == ["XXX002"]
     if broken == "at once":
         assert [crash.rule.code for crash in crashes] == ["XXX001"]
-    assert replace(RULES[0]).code == RULES[0].code
