@@ -34,7 +34,7 @@ def command(
     *,
     call_id: str | None,
     other: str | None,
-    output_format: str,
+    form: str,
     output: str | None,
     no_color: bool,
     **given: Unpack[Given],
@@ -56,7 +56,7 @@ def command(
         record = _sessions(paper, done, session, other)
     else:
         record = _calls(paper, done, call_id, other, session)
-    if output_format == "json":
+    if form == "json":
         shared.deliver_json(record, output)
     else:
         console.deliver([paper.text().encode()], output)

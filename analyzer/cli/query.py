@@ -37,13 +37,14 @@ _WIDEST = 500
 )
 @click.option(
     "--output-format",
+    "form",
     type=click.Choice(("text", "json")),
     default="text",
     show_default=True,
     help="Text with the path of each match, or JSON Lines of the values alone.",
 )
 @logs.output
-def command(*, expression: str, over: str, output_format: str, output: str | None, **given: Unpack[Given]) -> int:
+def command(*, expression: str, over: str, form: str, output: str | None, **given: Unpack[Given]) -> int:
     """Ask the log with JSONPath (it starts with $) or JMESPath, one match a line.
 
     The expression runs on one list: of the events as recorded (in `event`, beside file, line and session), of the calls
@@ -58,7 +59,7 @@ def command(*, expression: str, over: str, output_format: str, output: str | Non
     query = Expression(expression)
     done = logs.audited(given) if over == "findings" else shared.replayed(given)
     found = query.find(document(done, over))
-    console.deliver((line(each) + b"\n" for each in found) if output_format == "json" else _lines(found), output)
+    console.deliver((line(each) + b"\n" for each in found) if form == "json" else _lines(found), output)
     return exits.decide(done, fail_on="never")
 
 

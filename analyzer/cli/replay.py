@@ -32,9 +32,7 @@ from analyzer.errors import UsageError
 @shared.output_format
 @logs.output
 @logs.no_color
-def command(
-    *, against: tuple[str, ...], output_format: str, output: str | None, no_color: bool, **given: Unpack[Given]
-) -> int:
+def command(*, against: tuple[str, ...], form: str, output: str | None, no_color: bool, **given: Unpack[Given]) -> int:
     """Judge what was recorded by other contracts, and tell which verdicts flip in either direction.
 
     For whoever changes a tool: which calls that passed would fail, at which member, over which keyword; which that
@@ -55,7 +53,7 @@ def command(
         raise UsageError("no contract could be read: nothing to replay against", file=", ".join(against))
     done = logs.audited(given)
     found = replay(done.frames, done.findings, contracts, assert_formats=given["assert_formats"])
-    if output_format == "json":
+    if form == "json":
         shared.deliver_json(flips.record(found), output)
     else:
         paper = shared.page(output, no_color=no_color)

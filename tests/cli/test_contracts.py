@@ -283,6 +283,14 @@ def test_a_tool_that_nobody_called_is_named_back(capsys: Caught, traces: Path) -
     assert "did you mean 'refund_order'" in err
 
 
+def test_a_setting_about_reports_is_not_about_these_commands(capsys: Caught, day: list[Path], tmp_path: Path) -> None:
+    config = tmp_path / "analyzer.toml"
+    config.write_text("output_format = 'html'\n", encoding="utf-8")
+    status, out, _ = run(capsys, "list", "--config", config, day[0])
+    assert status == 0
+    assert out.startswith("export_users  arguments")
+
+
 def test_help_has_examples(capsys: Caught) -> None:
     for name in ("list", "pin", "diff", "lint", "tighten"):
         status, out, _ = run(capsys, name, "--help")

@@ -47,7 +47,7 @@ def command(
     b: str,
     role: Literal["arguments", "output"],
     structure: bool,
-    output_format: str,
+    form: str,
     no_color: bool,
     **given: Unpack[Given],
 ) -> int:
@@ -82,7 +82,7 @@ def command(
         for what in ("removed", "added")
     )
     renamed: list[Rename] = match_renamed(gone, come)
-    if output_format == "json":
+    if form == "json":
         shared.deliver_json(comparisons.records(compared, renamed))
     else:
         paper = shared.page(no_color=no_color)

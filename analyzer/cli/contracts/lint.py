@@ -36,7 +36,7 @@ _STATUS = {"error": ("error",), "warning": ("error", "warning"), "info": ("error
 )
 @shared.output_format
 @logs.no_color
-def command(*, fail_on: str, output_format: str, no_color: bool, **given: Unpack[Given]) -> int:
+def command(*, fail_on: str, form: str, no_color: bool, **given: Unpack[Given]) -> int:
     """Check schemas before anything calls by them: what is invalid, open, vacuous, explosive or poisoned.
 
     A PATH is a contract file, a tool table, a file that holds one schema, a folder of these, or a log, of which the
@@ -47,7 +47,7 @@ def command(*, fail_on: str, output_format: str, no_color: bool, **given: Unpack
     import polars as pl
 
     found, problems, crashed = _linted(given)
-    if output_format == "json":
+    if form == "json":
         from analyzer.report.json import records
 
         shared.deliver_json({"findings": records(found)})

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 @click.option("--update", is_flag=True, help="Replace pins by the last definition that was advertised.")
 @shared.output_format
 @logs.no_color
-def command(
-    *, folder: str, checking: bool, update: bool, output_format: str, no_color: bool, **given: Unpack[Given]
-) -> int:
+def command(*, folder: str, checking: bool, update: bool, form: str, no_color: bool, **given: Unpack[Given]) -> int:
     """Pin what was advertised: one canonical JSON file per tool, trust on first use.
 
     The first definition of each tool that has no pin yet is written; a pin that is there stays as it is, and what
@@ -56,7 +54,7 @@ def command(
     held = pins.read_pins(target) if target.is_dir() else []
     written = [] if checking else _write(target, tools, held, update=update)
     found = pins.check(tools, pins.read_pins(target) if target.is_dir() else [], bare)
-    if output_format == "json":
+    if form == "json":
         shared.deliver_json({"pinned": written, "tools": drifts.records(found), "without_schema": bare})
     else:
         paper = shared.page(no_color=no_color)

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from analyzer.report.paper import Paper
 
 output_format: Callable[[Any], Any] = click.option(
-    "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
+    "--output-format",
+    "form",  # a name of its own: the setting `output_format` is about the audit's reports
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How to print it.",
 )
 
 

@@ -39,7 +39,7 @@ def command(
     seed: int,
     every: bool,
     output: str | None,
-    output_format: str,
+    form: str,
     no_color: bool,
     **given: Unpack[Given],
 ) -> int:
@@ -80,7 +80,7 @@ def command(
     if output is not None:
         text = json.dumps(proposals.contract_file(proposed), ensure_ascii=True, indent=2, sort_keys=True)
         console.deliver([text.encode(), b"\n"], output)
-    if output_format == "json":
+    if form == "json":
         shared.deliver_json(proposals.records(proposed))
     else:
         paper = shared.page(no_color=no_color)

@@ -22,7 +22,7 @@ from analyzer.cli.logs import Given
 @logs.reading
 @shared.output_format
 @logs.no_color
-def command(*, output_format: str, no_color: bool, **given: Unpack[Given]) -> int:
+def command(*, form: str, no_color: bool, **given: Unpack[Given]) -> int:
     """List each version of each tool: first and last session, calls judged by it, and the verdicts.
 
     Versions are numbered in the order in which they were seen first; TOOL@NUMBER names one for `contracts diff`.
@@ -32,7 +32,7 @@ def command(*, output_format: str, no_color: bool, **given: Unpack[Given]) -> in
     from analyzer.report import versions
 
     done = shared.replayed(given)
-    if output_format == "json":
+    if form == "json":
         shared.deliver_json(versions.records(done))
     else:
         paper = shared.page(no_color=no_color)
