@@ -15,6 +15,7 @@ from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api import AgentsApi
 from analyzer.read.agents_sdk import AgentsSdk
 from analyzer.read.anthropic import AnthropicMessages
+from analyzer.read.bedrock import BedrockConverse
 from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
@@ -45,6 +46,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Gemini,
     OpenTelemetry,
     Inspect,
+    BedrockConverse,
 )
 
 _LONG = 1 << 16

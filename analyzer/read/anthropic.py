@@ -661,6 +661,8 @@ def _knows(record: Any) -> float:
         return float(record.get("role") == "assistant" and isinstance(record.get("content"), list) and "id" in record)
     if native == "error":
         return 0.5 if isinstance(record.get("error"), dict) and isinstance(record["error"].get("type"), str) else 0.0
+    if {"toolConfig", "inferenceConfig"} & record.keys():
+        return 0.0
     if native is None and isinstance(record.get("messages"), list):
         named = ("messages", "tools", "system", "max_tokens", "model")
         found = typed(_record, {name: record[name] for name in named if name in record})
