@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W_0-9A-Za-z]+")
@@ -32,12 +33,17 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
         if sorted(_words(near)) == sorted(words):
             return near
     best: tuple[int, int, str] | None = None
+    letters = Counter(joined)
     if len(joined) > _LONGEST:
         return None
     for near in names[:_MOST]:
         other = "".join(_words(near))
         allowed = max(len(joined), len(other)) // 3
         if not other or len(other) > _LONGEST or abs(len(other) - len(joined)) > allowed:
+            continue
+        # No way is shorter than the letters that one has and the other lacks, and to count them is cheap.
+        common = sum(min(count, other.count(letter)) for letter, count in letters.items())
+        if max(len(joined), len(other)) - common > (allowed if best is None else min(allowed, best[0])):
             continue
         distance = edit_distance(joined, other)
         if distance <= allowed:

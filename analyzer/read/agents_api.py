@@ -372,7 +372,7 @@ class AgentsApi:
             item_id=[item.id for item in items],
             call_id=ids,
             name=[item.name for item in items],
-            text=[bytes(item.arguments).decode() for item in items],
+            long={"text": [bytes(item.arguments).decode() for item in items]},
             status=[item.status for item in items],
             index=[record.output_index for record in records],
         )
@@ -394,7 +394,7 @@ class AgentsApi:
             success=[_succeeded(item.status, error) for item, error in zip(items, errors, strict=True)],
             status=[item.status for item in items],
             error=errors,
-            text=[text for text, _ in found],
+            long={"text": [text for text, _ in found]},
             container=[container for _, container in found],
             pointer=["/item/" + _shown(text, error) for (text, _), error in zip(found, errors, strict=True)],
         )
@@ -413,7 +413,7 @@ class AgentsApi:
             call_id=ids,
             success=[record.success for record in records],
             error=errors,
-            text=[text for text, _ in found],
+            long={"text": [text for text, _ in found]},
             container=[container for _, container in found],
             pointer=[
                 "" if container == "absent" and error is None else "/" + _shown(text, error)

@@ -203,9 +203,9 @@ def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
 
 def valid_utf8(raw: list[bytes]) -> bool:
     """Whether all of them are UTF-8."""
-    # 3 GB/s here, seven times as fast as bytes.decode
+    # 3 GB/s here, seven times as fast as bytes.decode; as one value, which Polars keeps in one piece of memory
     try:
-        pl.Series(raw, dtype=pl.Binary).cast(pl.String)
+        pl.Series([b"\n".join(raw)], dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:
         return False
     return True

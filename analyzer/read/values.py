@@ -39,11 +39,11 @@ def arguments(raw: Raw) -> tuple[str | None, str]:
 
 def output(raw: Raw) -> tuple[str | None, str]:
     """The text of an output, and the container it stood in; content parts come back as their joined texts."""
+    if first(raw) == b'"':
+        return _string(raw), "text"
     text = bytes(raw)
     if not text:
         return None, "absent"
-    if text[:1] == b'"':
-        return _string(text), "text"
     if text == b"null":
         return None, "null"
     if text[:1] == b"[":

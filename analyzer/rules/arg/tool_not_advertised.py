@@ -101,6 +101,8 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 def _resent(trace: Trace) -> pl.LazyFrame:
     """The calls that only a resent history shows."""
+    if not trace.holds("call_sightings.stage=history"):
+        return trace.calls.lazy().clear().select("call")
     resent = (pl.col("stage") == "history").all()
     return trace.call_sightings.lazy().group_by("call").agg(resent=resent).filter("resent")
 

@@ -76,8 +76,9 @@ def _unfinished(trace: Trace) -> pl.LazyFrame:
         .group_by("call")
         .agg(pl.max("event"), open=~(pl.col("stage") == "done").any())
     )
-    added = trace.events.lazy().filter(pl.col("type").str.ends_with("item.added")).select("event")
-    begun = stages.filter("open").join(added, on="event", how="semi")
+    opened = stages.filter("open").collect()
+    added = trace.events.lazy().filter(pl.col("event").is_in(opened["event"].implode()))
+    begun = opened.lazy().join(added.filter(pl.col("type").str.ends_with("item.added")), on="event", how="semi")
     completed = trace.turns.lazy().filter(pl.col("status") == "completed").select("session", "turn")
     return (
         trace.calls.lazy()
@@ -100,13 +101,15 @@ def _unfinished(trace: Trace) -> pl.LazyFrame:
 
 
 def _begun_late(trace: Trace) -> pl.LazyFrame:
+    late = trace.sessions.filter(~pl.col("from_start"), pl.col("session").is_not_null())
+    here = pl.col("session").is_in(late["session"].implode())
     # Where the order of several files is a guess, the beginning may stand in any of them.
-    begun = trace.events.lazy().filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
+    events = trace.events.lazy().filter(here) if late.height else trace.events.clear().lazy()
+    begun = events.filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
     # Other wires have no event that begins a session.
-    stream = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
+    stream = events.filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
     return (
-        trace.sessions.lazy()
-        .filter(~pl.col("from_start"), pl.col("session").is_not_null())
+        late.lazy()
         .join(begun, on="session", how="anti")
         .join(stream, on="session", how="semi")
         .sort("first_event")
@@ -120,7 +123,8 @@ def _begun_late(trace: Trace) -> pl.LazyFrame:
 
 
 def _pages(trace: Trace) -> pl.LazyFrame:
-    paged = trace.events.lazy().filter(pl.col("pointer").str.contains("/data/", literal=True))
+    events = trace.events if trace.holds("faults.fault=more_pages") else trace.events.clear()
+    paged = events.lazy().filter(pl.col("pointer").str.contains("/data/", literal=True))
     last = paged.group_by("session").agg(last=record_of("event").max())
     return (
         trace.faults.lazy()
