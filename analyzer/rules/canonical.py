@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from analyzer import secrets
-from analyzer.rules.payloads import NO_JSON, decode
+from analyzer.rules.payloads import NO_JSON, decode, layers
 from analyzer.visible import visible_value
 
 
@@ -15,6 +15,21 @@ def canonical(text: str | None) -> str:
     if value is NO_JSON:
         return (text or "").strip()
     return msgspec.json.encode({} if value is None else value, order="deterministic").decode("utf-8", "replace")
+
+
+def alike(left: str, right: str) -> bool:
+    """Whether two texts say the same: blanks, order of members, layers of text and `1` for `1.0` are no difference."""
+    return left == right or _same(layers(left)[1], layers(right)[1])
+
+
+def _same(left: object, right: object) -> bool:
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right or left.split() == right.split()
+    return isinstance(left, bool) is isinstance(right, bool) and left == right
 
 
 def difference(left: str | None, right: str | None) -> list[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.audit.wire import (
@@ -191,3 +192,30 @@ def test_a_result_that_may_stand_in_an_unreadable_record_is_not_certainly_missin
     assert findings.filter(findings["rule"] == "CALL004").select("severity", "confidence").rows() == [
         ("warning", "hint")
     ]
+
+
+def _resulting(*results: dict[str, object]) -> list[dict[str, object]]:
+    return [*begun(), added(called()), asked(action()), *results, done(called()), *ended()]
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [post(output='{"a":1}'), added(answered(output='{"a":2}'), index=None)],
+        [added(answered(output="left"), index=None), done(answered(output="right"))],
+    ],
+)
+def test_a_result_that_is_shown_with_two_texts_conflicts(results: list[dict[str, object]], tmp_path: Path) -> None:
+    findings = run(tmp_path, _resulting(*results)).findings.filter(pl.col("rule") == "CALL006")
+    [row] = findings.iter_rows(named=True)
+    assert (row["confidence"], row["call_id"]) == ("likely", "c1")
+    assert "conflict" in row["message"]
+    assert [each["location"]["line"] for each in row["related"]] == [6, 7]
+
+
+@pytest.mark.parametrize(
+    "other", ['{"b":[1.0], "a":1}', {"a": 1, "b": [1]}, [{"type": "input_text", "text": '{"a":1,"b":[1]}'}]]
+)
+def test_a_result_in_another_spelling_is_the_same(other: object, tmp_path: Path) -> None:
+    results = [post(output='{"a":1,"b":[1]}'), added(answered(output=other), index=None)]
+    assert told(run(tmp_path, _resulting(*results)), "CALL006") == []

@@ -1,6 +1,7 @@
 """One call has two accepted results.
 
-What it says: a second result was accepted for a call that had one; whether they are identical or conflict.
+What it says: a second result was accepted for a call that had one; whether they are identical or conflict. One
+result that is shown with two texts, posted and in the server's own item or in two showings of that item, conflicts too.
 Why it matters: the model sees one of them, the books hold the other. A doubled result is mostly a doubled execution:
 a worker that came back after a restart and ran the call again.
 Bad:
@@ -21,22 +22,31 @@ Good:
     echo c1 ok code R1
     done c1
     end
-Blind spots: where answers to posts are not recorded, a post counts as accepted.
+Blind spots: where answers to posts are not recorded, a post counts as accepted. Histories that are sent again, and
+logs of executors, may show a result in words of their own; they are not compared.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from analyzer import secrets
+from analyzer.rules.canonical import alike
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 _COMPARED = 100_000  # characters of two results in which their first difference is looked for
+_UNFINISHED = ["in_progress", "queued", "calling", "searching"]
 
 
 def check(trace: Trace) -> pl.LazyFrame:
-    """Every accepted result of a call after its first."""
+    """Every accepted result of a call after its first, and every result whose copies differ."""
+    return pl.concat([_again(trace), _copies(trace)])
+
+
+def _again(trace: Trace) -> pl.LazyFrame:
     told = ("success", "error", "text", "structured")
     first = (
         trace.results.lazy()
@@ -71,7 +81,47 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _both(row: dict[str, str | None]) -> str:
+def _copies(trace: Trace) -> pl.LazyFrame:
+    """Results whose post and items show different texts; where the flags differ too, error-as-success says so."""
+    several = trace.results.lazy().filter(pl.len().over("call") > 1, pl.col("call").is_not_null()).select("result")
+    shown = (
+        trace.result_sightings.lazy()
+        .filter(pl.col("result").is_not_null(), pl.col("text").is_not_null(), pl.col("stage").is_in(["post", "echo"]))
+        .filter(~pl.col("status").is_in(_UNFINISHED).fill_null(value=False))
+        .filter(
+            pl.col("text").n_unique().over("result") > 1, pl.col("success").drop_nulls().n_unique().over("result") < 2
+        )
+        .join(several, on="result", how="anti")
+        .sort("result", "seq", "event", "pointer")
+        .unique(["result", "text"], keep="first", maintain_order=True)
+        .select("result", "call_id", "event", "pointer", "text")
+        .collect()
+    )
+    first: dict[int, dict[str, Any]] = {}
+    found: dict[int, dict[str, Any]] = {}
+    for row in shown.iter_rows(named=True):
+        kept = first.setdefault(row["result"], row)
+        if row["result"] not in found and not alike(kept["text"], row["text"]):
+            found[row["result"]] = {**row, "first_text": kept["text"]}
+    return hits(
+        {
+            "result": result,
+            "event": row["event"],
+            "pointer": row["pointer"],
+            "keyword": "conflicting",
+            "confidence": "likely",
+            "message": f"The result of the call {row['call_id']} is shown with two texts that conflict{_both(row)}.",
+            "hint": "Find out what rewrites the result between the program that posts it and the model that reads it.",
+            "related": [
+                place(first[result]["event"], first[result]["pointer"], "first shown", row["call_id"]),
+                place(row["event"], row["pointer"], "shown again", row["call_id"]),
+            ],
+        }
+        for result, row in found.items()
+    )
+
+
+def _both(row: dict[str, Any]) -> str:
     if row["first_text"] is None or row["text"] is None:
         return ""
     # Masked before they are cut: half a credential is not recognised as one.
