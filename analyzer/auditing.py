@@ -247,9 +247,9 @@ def audit_partition(
 ) -> tuple[Frames, list[tuple[str, str]]]:
     """Audit the recorded frames of whole sessions.
 
-    Concluded frames come back, and `found` (FINDINGS with `first_event`) and `counts` among them. Pure: the same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
-    `keep_frames` says so. `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id
-    repeats.
+    Concluded frames come back, and `found` (FINDINGS with `first_event`) and `counts` among them. Pure: the same frames
+    give the same answer, whatever else is audited, and no payload text is kept beyond it unless `keep_frames` says so.
+    `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats.
     """
     trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final)
     hits, crashes = run(rules, trace)

@@ -190,8 +190,8 @@ class _Reader:
                 return
         native = value.get("type") if isinstance(value, dict) else None
         self._event(*place, pointer, native[:200] if isinstance(native, str) else "", "unknown")
-        for fault in faults:
-            self._rows.faults.append((event, None, *fault))
+        for found in faults:
+            self._rows.faults.append((event, None, *found))
 
     def _broken(
         self, event: int, offset: int, length: int, line: int, pointer: str, fault: str, detail: str, at: int | None = None
@@ -222,7 +222,7 @@ def _first_values(head: bytes, kind: str) -> list[Any]:
     from io import BytesIO
 
     values = []
-    for block in blocks(BytesIO(head), kind, _Counter(sha256())):  # type: ignore[arg-type]
+    for block in blocks(BytesIO(head), kind, _Counter(sha256())):
         for raw in block.raw[:_SNIFFED]:
             parsed = parse(raw)
             if isinstance(parsed, Unreadable) and len(raw) > _LONG:

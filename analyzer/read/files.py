@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -125,6 +124,11 @@ class Stream:
             self._inner = _Members(self._file, _zstd_frame, 1 << 11)
         self._head = b""
 
+    @property
+    def plain(self) -> IO[bytes] | None:
+        """The file itself, where nothing has to be decompressed."""
+        return self._file if self._inner is self._file else None
+
     def peek(self, size: int) -> bytes:
         """The first bytes, which `read` gives again."""
         while len(self._head) < size:
@@ -179,10 +183,11 @@ class _Member(Protocol):
 
 def _gzip_member() -> _Member:
     try:
-        from isal import isal_zlib as zlib_  # 0.3 of the parse instead of 0.8, where there is a wheel
+        from isal import isal_zlib  # 0.3 of the parse instead of 0.8, where there is a wheel
     except ImportError:
-        zlib_ = zlib
-    return zlib_.decompressobj(31)
+        return zlib.decompressobj(31)
+    member: _Member = isal_zlib.decompressobj(31)
+    return member
 
 
 def _zstd_frame() -> _Member:
@@ -255,10 +260,11 @@ class Evidence:
 
     def _plain(self, source: Source) -> IO[bytes]:
         stream = Stream(source)
-        if stream._inner is stream._file:  # noqa: SLF001
-            return stream._file  # noqa: SLF001
+        if stream.plain is not None:
+            return stream.plain
         spool = tempfile.TemporaryFile()  # noqa: SIM115
-        shutil.copyfileobj(stream, spool)  # type: ignore[arg-type]
+        while piece := stream.read(1 << 20):
+            spool.write(piece)
         stream.close()
         return spool
 

@@ -17,6 +17,9 @@ from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES
 
 Frames = dict[str, pl.DataFrame]
 
+LIMIT = 1_500_000
+"""Events held in memory, some 0.4 GB."""
+
 
 _SOURCE = pl.col("event") // (1 << RECORD_BITS + PART_BITS)
 
@@ -37,7 +40,7 @@ class Recording:
     BLOCK: ClassVar[int] = 1 << 16
     """Events after which the reader hands its rows over."""
 
-    limit: int = 1_500_000
+    limit: int = field(default_factory=lambda: LIMIT)
     spill: int = 16
     """Partitions made when the limit is passed."""
     at_least: int = 1
@@ -123,7 +126,7 @@ class Recording:
 
     def _of(self, number: int, name: str) -> Iterator[pl.DataFrame]:
         assert self._folder is not None
-        return (pl.read_ipc(file, memory_map=False) for file in _parts(self._folder / str(number), name))
+        return (pl.read_ipc(file) for file in _parts(self._folder / str(number), name))
 
     def _spilled(self, name: str) -> Iterator[pl.DataFrame]:
         yield RECORDED[name].to_frame()

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 import zstandard
 
 from analyzer import audit
+from analyzer.read import recording
 
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "4-approvals.ndjson"
 RECORDER = ("recorded_at", "session_id", "direction", "sequence_number")
@@ -97,6 +99,21 @@ def test_the_same_script_with_new_ids_has_the_same_groups(tmp_path: Path) -> Non
     first, second = audit([str(SAMPLE)]).findings, audit([str(other)]).findings
     assert first.select("rule", "group").rows() == second.select("rule", "group").rows()
     assert not set(first["fingerprint"]) & set(second["fingerprint"])
+
+
+def test_what_is_spilled_to_disk_is_audited_as_if_it_were_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [
+        str(SAMPLE.parent / name)
+        for name in ("4-approvals.ndjson", "5-worker-a.ndjson", "5-worker-b.ndjson", "6-afternoon.ndjson")
+    ]
+    paths += [str(SAMPLE.parent / "3-incident.envelopes.ndjson"), str(SAMPLE.parent / "2-stream.sse")]
+    whole = audit(paths)
+    monkeypatch.setattr(recording, "LIMIT", 60)
+    monkeypatch.setattr(recording.Recording, "BLOCK", 20)
+    spilled = audit(paths)
+    assert spilled.findings.equals(whole.findings)
+    assert spilled.summary == whole.summary
+    assert not list(Path(tempfile.gettempdir()).glob("analyzer-*"))
 
 
 def _report(*, partitions: int, threads: int, seed: int, jobs: int = 1) -> bytes:
