@@ -84,13 +84,22 @@ def _again(trace: Trace) -> pl.LazyFrame:
 def _copies(trace: Trace) -> pl.LazyFrame:
     """Results whose post and items show different texts; where the flags differ too, error-as-success says so."""
     several = trace.results.lazy().filter(pl.len().over("call") > 1, pl.col("call").is_not_null()).select("result")
-    shown = (
+    row = pl.col("row")
+    sightings = (
         trace.result_sightings.lazy()
         .filter(pl.col("result").is_not_null(), pl.col("text").is_not_null(), pl.col("stage").is_in(["post", "echo"]))
         .filter(~pl.col("status").is_in(_UNFINISHED).fill_null(value=False))
-        .filter(
-            pl.col("text").n_unique().over("result") > 1, pl.col("success").drop_nulls().n_unique().over("result") < 2
-        )
+        .select("result", "call_id", "seq", "event", "pointer", "success", "text")
+        .with_row_index("row")
+        # Each text against the first of its result: to count different ones is to hash them all.
+        .with_columns(differs=pl.col("text") != pl.col("text").gather(row.min().over("result")))
+        .collect()
+    )
+    odd = sightings.filter("differs")["result"].unique()
+    shown = (
+        sightings.lazy()
+        .filter(pl.col("result").is_in(odd.implode()))
+        .filter(pl.col("success").drop_nulls().n_unique().over("result") < 2)
         .join(several, on="result", how="anti")
         .sort("result", "seq", "event", "pointer")
         .unique(["result", "text"], keep="first", maintain_order=True)

@@ -32,6 +32,7 @@ _NOTE = "|".join(
     each.replace("[", r"\[").replace("]", r"\]").replace("(", r"\(").replace(")", r"\)").replace(".", r"\.")
     for each in _NOTES
 )
+_TAIL = 64  # characters: blanks beyond it are not worth a search from the front
 
 
 def check(trace: Trace) -> pl.LazyFrame:
@@ -43,7 +44,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     # What ends as a container does and closes what it opens is whole, or broken elsewhere; only the rest is decoded.
     opened, closed = (text.str.count_matches(brace, literal=True) for brace in "{}")
     ends = results.filter(
-        text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"), ~text.str.contains(r"[}\]]\s*$") | (opened > closed)
+        text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"), ~text.str.tail(_TAIL).str.contains(r"[}\]]\s*$") | (opened > closed)
     ).select("result", "text")
     noted = results.filter(text.str.contains(_NOTE)).select(
         "result",
