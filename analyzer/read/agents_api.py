@@ -380,7 +380,7 @@ class AgentsApi:
     def _bulk_outputs(self, base: int, indexes: list[int], records: list[Record]) -> None:
         items = [record.item or _NO_ITEM for record in records]
         ids = [item.call_id for item in items]
-        found = [output(item.output) for item in items]
+        found = [output(item.output, _PARTS) for item in items]
         errors = [_text(item.error) for item in items]
         self._rows.bulk(
             "result_sightings",
@@ -401,7 +401,7 @@ class AgentsApi:
 
     def _bulk_posts(self, base: int, indexes: list[int], records: list[Record]) -> None:
         ids = [record.call_id for record in records]
-        found = [output(record.output) for record in records]
+        found = [output(record.output, _PARTS) for record in records]
         errors = [_text(record.error) for record in records]
         self._rows.bulk(
             "result_sightings",
@@ -734,7 +734,7 @@ class AgentsApi:
     def _result(
         self, item: Item, stage: str, event: int, session: str | None, turn: str | None, pointer: str
     ) -> None:
-        text, container = output(item.output)
+        text, container = output(item.output, _PARTS)
         error = _text(item.error)
         success = _succeeded(item.status, error)
         where = _shown(text, error)
@@ -749,7 +749,7 @@ class AgentsApi:
     def _input(self, record: Record, event: int, session: str | None, place: Place) -> None:
         native = record.type
         if native == "agent.session.input.tool_result":
-            text, container = output(record.output)
+            text, container = output(record.output, _PARTS)
             error = _text(record.error)
             where = "/" + _shown(text, error) if error is not None or container != "absent" else ""
             self._rows.result_sightings.append(
@@ -884,6 +884,7 @@ _CALLED = {
     **{"wire": AgentsApi.name, "kind": "function", "container": "object", "owed_by": "client"},
     "pointer": "/item/arguments",
 }
+_PARTS = frozenset({"input_text", "input_image"})  # of an output; a list with any other is no text
 _ECHOED = {"wire": AgentsApi.name, "stage": "echo"}
 _SENT = {"wire": AgentsApi.name, "stage": "post"}
 _DELTA = b'.delta"'

@@ -19,7 +19,8 @@ class _Part(msgspec.Struct, gc=False):
 _string = msgspec.json.Decoder(str).decode
 _parts = msgspec.json.Decoder(list[_Part]).decode
 _CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
-_PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
+#: The content parts that the Responses API takes as an output.
+PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
 
 
 def first(raw: Raw | bytes) -> bytes:
@@ -37,8 +38,11 @@ def arguments(raw: Raw) -> tuple[str | None, str]:
     return text.decode(), _CONTAINERS.get(text[0], "number")
 
 
-def output(raw: Raw) -> tuple[str | None, str]:
-    """The text of an output, and the container it stood in; content parts come back as their joined texts."""
+def output(raw: Raw, supported: frozenset[str] = PARTS) -> tuple[str | None, str]:
+    """The text of an output, and the container it stood in; content parts come back as their joined texts.
+
+    A list that holds a part of a type that is not supported is an array.
+    """
     if first(raw) == b'"':
         return _string(raw), "text"
     text = bytes(raw)
@@ -51,7 +55,7 @@ def output(raw: Raw) -> tuple[str | None, str]:
             parts = _parts(text)
         except msgspec.DecodeError:
             parts = []
-        if parts and all(part.type in _PARTS for part in parts):
+        if parts and all(part.type in supported for part in parts):
             return "\n".join(part.text for part in parts if part.text is not None), "parts"
     return text.decode(), _CONTAINERS.get(text[0], "number")
 

@@ -219,3 +219,12 @@ def test_a_result_that_is_shown_with_two_texts_conflicts(results: list[dict[str,
 def test_a_result_in_another_spelling_is_the_same(other: object, tmp_path: Path) -> None:
     results = [post(output='{"a":1,"b":[1]}'), added(answered(output=other), index=None)]
     assert told(run(tmp_path, _resulting(*results)), "CALL006") == []
+
+
+def test_parts_that_this_wire_does_not_take_are_no_text(tmp_path: Path) -> None:
+    parts = [{"type": "output_text", "text": "fine"}]
+    results = [post(output=parts), added(answered(output=parts), index=None)]
+    assert told(run(tmp_path, _resulting(*results)), "OUT001") == ["OUT001"]
+    parts = [{"type": "input_text", "text": "fine"}, {"type": "input_image", "image_url": "https://x.test/a.png"}]
+    results = [post(output=parts), added(answered(output=parts), index=None)]
+    assert told(run(tmp_path, _resulting(*results), "good.ndjson")) == []
