@@ -285,6 +285,8 @@ class AgentsApi:
         self._session: str | None = None
         self._turn_session: dict[str, str] = {}
         self._event_number = 0
+        self._posted: dict[str, tuple[bytes, int]] = {}
+        self._takes = 0
         # A session event embeds the whole tool table. A table seen before is cut out of the bytes before they are decoded
         # and a token left in its place; the token is of this process alone, so no log can hold it.
         self._token = b'"' + secrets.token_hex(12).encode()
@@ -311,13 +313,15 @@ class AgentsApi:
         # become rows column by column, all at once (2 to 5 times as fast). The rest is taken one by one.
         kinds = list(map(KINDS.get, [record.type for record in records]))
         plain, calls, outputs, posts, rest = _sorted_out(records, kinds)
+        if self._takes != self._rows.takes:  # rows of another frame lend nothing
+            self._posted, self._takes = {}, self._rows.takes
         base = event_number(self._source, block.first)
         if calls:
             self._bulk_calls(base, calls, [records[index] for index in calls])
-        if outputs:
-            self._bulk_outputs(base, outputs, [records[index] for index in outputs])
         if posts:
             self._bulk_posts(base, posts, [records[index] for index in posts])
+        if outputs:
+            self._bulk_outputs(base, outputs, [records[index] for index in outputs])
         others: list[int] = []
         events = self._rows.events
         for index in rest:
@@ -380,12 +384,17 @@ class AgentsApi:
     def _bulk_outputs(self, base: int, indexes: list[int], records: list[Record]) -> None:
         items = [record.item or _NO_ITEM for record in records]
         ids = [item.call_id for item in items]
-        found = [output(item.output, _PARTS) for item in items]
+        lent = [self._posted_before(item) for item in items]
+        found = [
+            (None, "text") if row is not None else output(item.output, _PARTS) for item, row in zip(items, lent, strict=True)
+        ]
         errors = [_text(item.error) for item in items]
         self._rows.bulk(
             "result_sightings",
-            constant=_ECHOED,
+            constant=_RESULT,
             same=_PAIRED,
+            stage=["echo"] * len(ids),
+            lent={"text": lent},
             event=[base + (index << PART_BITS) for index in indexes],
             session=[record.session_id for record in records],
             turn=[item.turn_id or record.turn_id for item, record in zip(items, records, strict=True)],
@@ -396,17 +405,26 @@ class AgentsApi:
             error=errors,
             long={"text": [text for text, _ in found]},
             container=[container for _, container in found],
-            pointer=["/item/" + _shown(text, error) for (text, _), error in zip(found, errors, strict=True)],
+            pointer=[
+                "/item/" + ("output" if row is not None else _shown(text, error))
+                for (text, _), error, row in zip(found, errors, lent, strict=True)
+            ],
         )
+
+    def _posted_before(self, item: Item) -> int | None:
+        """The row of the post that an item echoes byte for byte; its text is then not decoded and kept again."""
+        posted = self._posted.pop(item.call_id or "", None)
+        return posted[1] if posted is not None and posted[0] == bytes(item.output) else None
 
     def _bulk_posts(self, base: int, indexes: list[int], records: list[Record]) -> None:
         ids = [record.call_id for record in records]
         found = [output(record.output, _PARTS) for record in records]
         errors = [_text(record.error) for record in records]
-        self._rows.bulk(
+        since = self._rows.bulk(
             "result_sightings",
-            constant=_SENT,
+            constant=_RESULT,
             same=_PAIRED,
+            stage=["post"] * len(ids),
             event=[base + (index << PART_BITS) for index in indexes],
             session=[record.session_id for record in records],
             turn=[record.turn_id for record in records],
@@ -420,6 +438,9 @@ class AgentsApi:
                 for (text, container), error in zip(found, errors, strict=True)
             ],
         )
+        for row, (record, (_, container)) in enumerate(zip(records, found, strict=True), since):
+            if container == "text" and record.call_id is not None:
+                self._posted[record.call_id] = (bytes(record.output), row)
 
     def _read_carefully(self, block: Block) -> list[int]:
         """The same for a block that holds a record which the fast decoder refuses."""
@@ -885,8 +906,7 @@ _CALLED = {
     "pointer": "/item/arguments",
 }
 _PARTS = frozenset({"input_text", "input_image"})  # of an output; a list with any other is no text
-_ECHOED = {"wire": AgentsApi.name, "stage": "echo"}
-_SENT = {"wire": AgentsApi.name, "stage": "post"}
+_RESULT = {"wire": AgentsApi.name}
 _DELTA = b'.delta"'
 _HEAD = 160  # bytes: where the type of a piece stands, as the API writes it
 _SMALL = 2048  # bytes: a record under it has no tool table worth cutting out

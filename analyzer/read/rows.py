@@ -74,6 +74,7 @@ class _Bulk(NamedTuple):
     same: Mapping[str, str]
     columns: dict[str, list[Any]]
     long: dict[str, list[pl.Series]]
+    lent: dict[str, list[tuple[int, int]]]
 
 
 class Rows:
@@ -104,6 +105,7 @@ class Rows:
         self._parts: dict[str, list[Any]] = {}
         self._names = _Numbers()
         self._kinds: Mapping[str, str] = {}
+        self.takes = 0
         self.count = 0
         """Events taken in bulk since the last `take`; those of `events` come on top."""
 
@@ -114,24 +116,29 @@ class Rows:
         constant: Mapping[str, str] | None = None,
         same: Mapping[str, str] | None = None,
         long: Mapping[str, list[str | None]] | None = None,
+        lent: Mapping[str, list[int | None]] | None = None,
         **columns: list[Any],
-    ) -> None:
-        """Append many rows of one frame, column by column; columns left out are null.
+    ) -> int:
+        """Append many rows of one frame, column by column; columns left out are null. Gives the number of the first row.
 
         `constant` columns have one value in all rows, `same` ones are another column again: neither costs a cell of Python.
         `long` ones are texts to be held as Polars holds them, a fifth of what Python takes for one with an emoji in it.
+        `lent` names the rows that have the same long text, which is then kept once; the numbers end with the next `take`.
         """
         key = (frame, *(constant or {}).items(), *(same or {}).items(), *(long or {}))
-        bulk = self._bulk.setdefault(key, _Bulk(constant or {}, same or {}, {}, {}))
+        bulk = self._bulk.setdefault(key, _Bulk(constant or {}, same or {}, {}, {}, {}))
         for name, texts in (long or {}).items():
             bulk.long.setdefault(name, []).append(pl.Series(name, texts, dtype=pl.String))
         held = bulk.columns
+        since = len(held.get("event", ()))
+        for name, rows in (lent or {}).items():
+            bulk.lent.setdefault(name, []).extend((since + place, row) for place, row in enumerate(rows) if row is not None)
         for name in (*columns, *(name for name in held if name not in columns)):
             column = held.get(name)
             if column is None:  # a column that earlier rows did not have
-                before = len(held["event"]) - len(columns["event"]) if held else 0
-                column = held[name] = [None] * before
+                column = held[name] = [None] * since
             column += columns.get(name) or [None] * len(columns["event"])
+        return since
 
     def bulk_events(
         self, base: int, block: Block, indexes: list[int], records: Sequence[Any], kinds: Mapping[str, str]
@@ -194,6 +201,7 @@ class Rows:
             bulks = [bulk for key, bulk in self._bulk.items() if key[0] == name]
             frames[name] = self._events(rows) if name == "events" else _frame(rows, bulks, schema)
         self._bulk, self._plain, self._parts, self.count = {}, {}, {}, 0
+        self.takes += 1
         self._names = _Numbers()
         return frames
 
@@ -238,16 +246,25 @@ def _frame(rows: list[Row], bulks: list[_Bulk], schema: pl.Schema) -> pl.DataFra
     if rows:
         values = zip(*rows, strict=True)
         parts.append([pl.Series(name, column, dtype=schema[name]) for name, column in zip(schema, values, strict=True)])
-    for constant, same, columns, long in bulks:
+    for constant, same, columns, long, lent in bulks:
         count = len(columns["event"])
         made = {name: pl.Series(name, values, dtype=schema[name]) for name, values in columns.items()}
-        made |= {name: pl.concat(texts) for name, texts in long.items()}
+        made |= {name: _with_lent(pl.concat(texts), lent.get(name, [])) for name, texts in long.items()}
         made |= {name: made[other].alias(name) for name, other in same.items()}
         parts.append([made.get(name, _one(name, constant.get(name), count, dtype)) for name, dtype in schema.items()])
     if not parts:
         return schema.to_frame()
     frame = pl.concat([pl.DataFrame(part) for part in parts])
     return frame.sort("event", maintain_order=True) if len(parts) > 1 else frame
+
+
+def _with_lent(texts: pl.Series, lent: list[tuple[int, int]]) -> pl.Series:
+    """Texts with those that another row has; Polars points at the same bytes for both."""
+    if not lent:
+        return texts
+    takers, lenders = zip(*lent, strict=True)
+    rows = pl.int_range(texts.len(), eager=True).scatter(takers, lenders)
+    return texts.gather(rows)
 
 
 def _one(name: str, value: str | None, count: int, dtype: Any) -> pl.Series:
