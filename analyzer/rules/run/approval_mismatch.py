@@ -27,8 +27,10 @@ call that ran and failed cannot be told from one that was refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 import polars as pl
@@ -38,18 +40,73 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 _HINT = "Bind the approval to the arguments it was asked for, use it once, and check both before the tool runs."
+_ALL = object()
 
 
 @dataclass(eq=False)
 class _Request:
-    seq: int
+    place: tuple[int, int, int]  # its order among the requests that a call may use: seq, named or not, number
     event: int
     pointer: str | None
     text: str | None
-    wanted: str | None  # its arguments in one spelling; null: any
-    decision: str | None = None
-    decided: int | None = None
+    decision: str | None
+    since: int | None  # granted to calls that end after this; null: never
     used: bool = False
+
+
+_Entry = tuple[tuple[int, int, int], _Request]
+
+
+class _Queue:
+    """Requests in their order, told apart as calls end: granted, or denied or still open; looked at once each."""
+
+    def __init__(self) -> None:
+        self._later: deque[_Request] = deque()
+        self._coming: list[tuple[int, tuple[int, int, int], _Request]] = []
+        self._granted: list[_Entry] = []
+        self._stopped: list[_Entry] = []
+        self._done = -1
+        self.begun = False
+        self.last: _Entry | None = None  # of those granted
+
+    def put(self, request: _Request) -> None:
+        self._later.append(request)
+
+    def advance(self, done: int) -> None:
+        """Take in what was asked and granted before `done`, which never falls."""
+        self._done = done
+        while self._later and self._later[0].place[0] < done:
+            request = self._later.popleft()
+            self.begun = True
+            heappush(self._stopped, (request.place, request))
+            if request.since is not None:
+                heappush(self._coming, (request.since, request.place, request))
+        while self._coming and self._coming[0][0] < done:
+            _, place_, request = heappop(self._coming)
+            heappush(self._granted, (place_, request))
+            if self.last is None or place_ > self.last[0]:
+                self.last = place_, request
+
+    def granted(self) -> _Entry | None:
+        """The first one that is granted and not used."""
+        while self._granted and self._granted[0][1].used:
+            heappop(self._granted)
+        return self._granted[0] if self._granted else None
+
+    def stopped(self) -> _Entry | None:
+        """The first one that is neither granted nor used."""
+        while self._stopped and (self._stopped[0][1].used or _is_granted(self._stopped[0][1], self._done)):
+            heappop(self._stopped)
+        return self._stopped[0] if self._stopped else None
+
+
+def _is_granted(request: _Request, done: int) -> bool:
+    return request.since is not None and request.since < done
+
+
+def _first(entries: Iterable[_Entry | None]) -> _Request | None:
+    found = [entry for entry in entries if entry is not None]
+    return min(found)[1] if found else None
 
 
 def check(trace: Trace) -> pl.LazyFrame:
@@ -91,19 +148,28 @@ def check(trace: Trace) -> pl.LazyFrame:
 def _judge(
     asked: pl.DataFrame, ran: pl.DataFrame, always: set[tuple[str, str | None, str | None]]
 ) -> Iterator[dict[str, Any]]:
-    requests: dict[tuple[str, str | None, str | None], list[_Request]] = {}
-    for row in asked.iter_rows(named=True):
+    # By tool: those for any arguments and, by their one spelling, those for these; all of the tool under ALL.
+    requests: dict[tuple[str, str | None, str | None], dict[Any, _Queue]] = {}
+    for number, row in enumerate(asked.iter_rows(named=True)):
         wanted = None if row["text"] is None else canonical(row["text"])
+        since = (row["decided"] or 0) if row["decision"] == "approve" else None
         request = _Request(
-            *(row["seq"], row["event"], row["pointer"], row["text"], wanted, row["decision"], row["decided"])
+            (row["seq"], int(row["name"] is None), number),
+            *(row["event"], row["pointer"], row["text"], row["decision"], since),
         )
-        requests.setdefault((row["session"], row["server"], row["name"]), []).append(request)
+        queues = requests.setdefault((row["session"], row["server"], row["name"]), {})
+        for key in (_ALL, wanted):
+            queues.setdefault(key, _Queue()).put(request)
     for row in ran.iter_rows(named=True):
-        key = (row["session"], row["server"], row["name"])
+        tool = (row["session"], row["server"], row["name"])
         # A request that does not name its tool may be for any tool of its server.
-        open_to = requests.get(key, []) + requests.get((row["session"], row["server"], None), [])
-        before = sorted((each for each in open_to if each.seq < row["done"]), key=lambda each: each.seq)
-        found = _fault(row, before, always=key in always)
+        open_to = [requests[key] for key in dict.fromkeys((tool, (*tool[:2], None))) if key in requests]
+        mine = canonical(row["text"])
+        every = [queues[_ALL] for queues in open_to]
+        same = [queues[key] for queues in open_to for key in (None, mine) if key in queues]
+        for queue in (*every, *same):
+            queue.advance(row["done"])
+        found = _fault(row, every, same, always=tool in always)
         if found is None:
             continue
         how, message, about = found
@@ -119,18 +185,15 @@ def _judge(
         }
 
 
-def _fault(row: dict[str, Any], before: list[_Request], *, always: bool) -> tuple[str, str, _Request | None] | None:
-    name, mine = row["name"] or "A tool", canonical(row["text"])
-
-    def granted(request: _Request) -> bool:
-        return request.decision == "approve" and (request.decided or 0) < row["done"]
-
-    same = [each for each in before if each.wanted is None or each.wanted == mine]
-    fresh = next((each for each in same if granted(each) and not each.used), None)
+def _fault(
+    row: dict[str, Any], every: list[_Queue], same: list[_Queue], *, always: bool
+) -> tuple[str, str, _Request | None] | None:
+    name = row["name"] or "A tool"
+    fresh = _first(queue.granted() for queue in same)
     if fresh is not None:
         fresh.used = True
         return None
-    stopped = next((each for each in same if not granted(each) and not each.used), None)
+    stopped = _first(queue.stopped() for queue in same)
     if stopped is not None:
         stopped.used = True
         if row["failed"] and stopped.decision not in {None, "approve"}:
@@ -138,7 +201,7 @@ def _fault(row: dict[str, Any], before: list[_Request], *, always: bool) -> tupl
         if stopped.decision in {None, "approve"}:
             return "open", f"{name} ran while the request to approve it was still open.", stopped
         return "denied", f"{name} ran although the request to approve it was answered with {stopped.decision}.", stopped
-    other = next((each for each in before if granted(each) and not each.used), None)
+    other = _first(queue.granted() for queue in every)
     if other is not None:
         other.used = True
         members = "; ".join(
@@ -146,9 +209,9 @@ def _fault(row: dict[str, Any], before: list[_Request], *, always: bool) -> tupl
             for member, approved, ran in difference(other.text, row["text"])[:3]
         )
         return "arguments", f"{name} was approved with other arguments than it ran with: {members}.", other
-    spent = next((each for each in reversed(same) if granted(each)), None)
-    if spent is not None:
-        return "used twice", f"{name} ran again on an approval that an earlier call had used.", spent
-    if always and not before:
+    spent = [queue.last for queue in same if queue.last is not None]
+    if spent:
+        return "used twice", f"{name} ran again on an approval that an earlier call had used.", max(spent)[1]
+    if always and not any(queue.begun for queue in every):
         return "missing", f"{name} ran without a request for approval, which its server always needs.", None
     return None
