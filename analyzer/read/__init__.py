@@ -16,6 +16,7 @@ from analyzer.read.agents_api import AgentsApi
 from analyzer.read.agents_sdk import AgentsSdk
 from analyzer.read.anthropic import AnthropicMessages
 from analyzer.read.bedrock import BedrockConverse
+from analyzer.read.bfcl import Bfcl
 from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
@@ -30,6 +31,7 @@ from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
 from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.responses import Responses
 from analyzer.read.rows import Rows, event_number, no_collection
+from analyzer.read.toolbench import ToolBench
 
 __all__ = ["ADAPTERS", "read"]
 
@@ -47,6 +49,8 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     OpenTelemetry,
     Inspect,
     BedrockConverse,
+    ToolBench,
+    Bfcl,
 )
 
 _LONG = 1 << 16

@@ -1,0 +1,160 @@
+"""Berkeley Function Calling Leaderboard: result rows, and the question rows that hold the functions.
+
+A result names its calls as `{name: arguments}`, the arguments a text (function calling models) or a value. Several
+turns are lists of lists. Names lose their dots on the way to the model; so do those of the questions here, or nothing
+would match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from analyzer.frames import PART_BITS
+from analyzer.read.dialogue import Dialogue, Said, opened
+from analyzer.read.openai.cursor import Place
+from analyzer.read.records import Block
+from analyzer.read.rows import Rows, event_number
+
+_DEEPEST = 3
+
+
+class Record(msgspec.Struct, gc=False):
+    """A row of results or of questions."""
+
+    id: str | None = None
+    result: Any = None
+    question: Any = None
+    function: Any = None
+
+
+_record = msgspec.json.Decoder(Record).decode
+
+
+class Bfcl:
+    """The adapter; see `analyzer.read.adapter.Adapter`."""
+
+    name: ClassVar[str] = "bfcl"
+    title: ClassVar[str] = "Berkeley Function Calling Leaderboard results and questions"
+    known_by: ClassVar[str] = "rows with `id` and a `result` of `{name: arguments}`, or with `question` and `function`"
+    loses: ClassVar[tuple[str, ...]] = (
+        "Nothing was run: there are no results, and calls have no ids.",
+        "The functions stand in the question files: give these beside the results, or as --contracts.",
+        "Ids of one release of the questions are not those of another.",
+        "A model that answers in prose, or in Python calls, leaves no arguments to judge.",
+    )
+
+    def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
+        self._rows = rows
+        self._dialogue = Dialogue(self.name, rows, lambda _: Said())
+
+    @staticmethod
+    def sniff(records: Sequence[Any], path: str) -> float:
+        """How many of the records are of this format."""
+        del path
+        return sum(map(_knows, records)) / len(records) if records else 0.0
+
+    def close(self) -> None:
+        """Nothing waits."""
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        others: list[int] = []
+        base = event_number(self._source, block.first)
+        for index, raw in enumerate(block.raw):
+            event = base + (index << PART_BITS)
+            pointer = "" if block.pointer is None else block.pointer[index]
+            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
+            record, _, faults = opened(raw, _record, _knows, utf8=block.utf8)
+            if record is None or record.id is None or (record.result is None and record.question is None):
+                others.append(index)
+                continue
+            self._rows.faults += [(event, None, *fault) for fault in faults]
+            self._dialogue.cursor.move(place)
+            if record.question is not None:
+                self._question(record, record.id)
+            else:
+                self._results(record, record.id)
+        return others
+
+    def _question(self, record: Record, session: str) -> None:
+        event, _ = self._dialogue.cursor.event("question", "session", session)
+        functions = record.function if isinstance(record.function, list) else [record.function]
+        tools = [{**each, "name": _flat(each.get("name"))} for each in functions if isinstance(each, dict)]
+        if tools:
+            table = self._rows.table(_encoded(tools), "responses")
+            to = "/function" if isinstance(record.function, list) else None
+            # The rows of the results may come first: what they were offered is what stands here all the same.
+            self._rows.showings.append((event, session, "session", "all", table, to))
+        for pointer, each in _walk(record.question, "/question", 0):
+            role, text = each.get("role"), each.get("content")
+            if isinstance(role, str) and isinstance(text, str):
+                self._rows.messages.append((event, session, None, None, role, None, None, text, pointer))
+
+    def _results(self, record: Record, session: str) -> None:
+        event, _ = self._dialogue.cursor.event("result", "item", session)
+        for pointer, each in _walk(record.result, "/result", 0):
+            for nth, (name, value) in enumerate(each.items()):
+                key = f"{pointer}/{nth}"
+                text = value if isinstance(value, str) else _encoded(value).decode()
+                container = "text" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
+                to = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+                self._rows.call_sightings.append(
+                    (
+                        *(
+                            event,
+                            session,
+                            None,
+                            self.name,
+                            "item",
+                            pointer.rpartition("/")[0],
+                            key,
+                            None,
+                            key,
+                            "function",
+                        ),
+                        *(None, name, text, container, None, "nobody", None, to),
+                    )
+                )
+        if isinstance(record.result, str):
+            row = (event, session, None, None, "assistant", None, None, record.result, "/result")
+            self._rows.messages.append(row)
+
+
+def _walk(value: Any, pointer: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects in lists of lists, with their pointers."""
+    if isinstance(value, dict):
+        yield pointer, value
+    elif isinstance(value, list) and depth <= _DEEPEST:
+        for index, each in enumerate(value):
+            yield from _walk(each, f"{pointer}/{index}", depth + 1)
+
+
+def _flat(name: Any) -> Any:
+    return name.replace(".", "_") if isinstance(name, str) else name
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return b"null"
+
+
+def _knows(record: Any) -> float:
+    """How surely a parsed record is a row of results or questions."""
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str) or "type" in record or "object" in record:
+        return 0.0
+    if isinstance(record.get("question"), list) and "function" in record:
+        return 1.0
+    result = record.get("result")
+    if isinstance(result, list) and "jsonrpc" not in record:
+        calls = [each for _, each in _walk(result, "", 0)]
+        return 0.9 if calls and all(len(each) == 1 for each in calls) else 0.3 if not result else 0.0
+    return 0.3 if isinstance(result, str) and record.keys() <= _USUAL else 0.0
+
+
+_USUAL = {"id", "result", "latency", "input_token_count", "output_token_count", "inference_log", "reasoning_content"}
