@@ -84,7 +84,6 @@ def _again(trace: Trace) -> pl.LazyFrame:
 def _copies(trace: Trace) -> pl.LazyFrame:
     """Results whose post and items show different texts; where the flags differ too, error-as-success says so."""
     several = trace.results.lazy().filter(pl.len().over("call") > 1, pl.col("call").is_not_null()).select("result")
-    row = pl.col("row")
     sightings = (
         trace.result_sightings.lazy()
         .filter(pl.col("result").is_not_null(), pl.col("text").is_not_null(), pl.col("stage").is_in(["post", "echo"]))
@@ -92,7 +91,7 @@ def _copies(trace: Trace) -> pl.LazyFrame:
         .select("result", "call_id", "seq", "event", "pointer", "success", "text")
         .with_row_index("row")
         # Each text against the first of its result: to count different ones is to hash them all.
-        .with_columns(differs=pl.col("text") != pl.col("text").gather(row.min().over("result")))
+        .with_columns(differs=pl.col("text") != pl.col("text").gather(pl.col("row").min().over("result")))
         .collect()
     )
     odd = sightings.filter("differs")["result"].unique()
