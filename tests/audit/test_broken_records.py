@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.auditing import Audit
+from analyzer.auditing import Audit, audit
 from analyzer.frames import PART_LIMIT
 from tests.audit.wire import (
     SESSION,
@@ -140,3 +140,20 @@ def test_of_many_events_of_one_id_all_but_the_first_are_reused_or_redelivered(tm
     events = [{**added(called(f"c{at % 600}")), "event_id": "evt_1"} for at in range(3_000)]
     marks = run(tmp_path, [*begun(), *events]).frames["events"]["copy"].value_counts()
     assert dict(marks.drop_nulls().iter_rows()) == {"reused": 599, "redelivered": 2_400}
+
+
+def test_which_snapshot_is_the_last_is_not_known_across_files_without_order(tmp_path: Path) -> None:
+    waiting = [*begun(), added(called()), asked(action())]
+    run(tmp_path, [added(answered(), index=None), done(called()), *ended()], "a.ndjson")
+    run(tmp_path, waiting, "b.ndjson")
+    both = audit([str(tmp_path)])
+    assert both.frames["sessions"]["order"].to_list() == ["files"]
+    assert told(both, "RUN010") == []
+    assert told(run(tmp_path, waiting, "b.ndjson"), "RUN010") == ["RUN010"]
+
+
+def test_arguments_hold_a_credential(tmp_path: Path) -> None:
+    held = {"id": "glpat-" + "Zq3vT8mKx1Wc5RbN7sHd"}
+    events = [*begun(), added(called(arguments=held)), asked(action(arguments=held))]
+    messages = run(tmp_path, events).findings.filter(pl.col("rule") == "SAFE001")["message"].to_list()
+    assert [message.partition(":")[0] for message in messages] == ["The arguments hold a credential"]

@@ -65,7 +65,7 @@ def check(trace: Trace) -> pl.LazyFrame:
                         for name in ("result", "call", "session", "event", "pointer", "turn")
                         if name in payload
                     },
-                    "message": f"The {payload['what']} holds {_count(len(held))}: {', '.join(kinds[:4])}.",
+                    "message": f"The {payload['what']} {_verb(payload['what'])} {_count(len(held))}: {', '.join(kinds[:4])}.",
                     "hint": "Revoke it, keep it out of what tools return, and treat this log as secret.",
                     "severity": "warning" if sure == "hint" else None,
                     "confidence": sure,
@@ -99,3 +99,7 @@ def _tables(trace: Trace) -> pl.LazyFrame:
 
 def _count(number: int) -> str:
     return "a credential" if number == 1 else f"{number} credentials"
+
+
+def _verb(what: str) -> str:
+    return "hold" if what in ("arguments", "instructions") else "holds"
