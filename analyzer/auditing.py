@@ -28,6 +28,7 @@ from analyzer.findings.repairs import with_repairs
 from analyzer.read import ADAPTERS, read
 from analyzer.read.files import STDIN, Evidence, Source, find
 from analyzer.read.recording import Recording
+from analyzer.read.rows import no_collection
 from analyzer.replay.final import FinalSchema, final_answers, final_verdicts, load_final_schema
 from analyzer.replay.fold import fold_calls, fold_results
 from analyzer.replay.force import in_force
@@ -115,10 +116,12 @@ def open_audit(folder: str) -> Audit:
     )
 
 
+@no_collection()
 def audit(
     paths: Sequence[str],
     *,
     contracts: Sequence[str] = (),
+    executed: Sequence[str] = (),
     final_schema: str | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -132,6 +135,7 @@ def audit(
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
 
+    `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
     `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same.
     Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
     options that make no sense.
@@ -140,13 +144,14 @@ def audit(
     if input_format is not None and input_format not in {adapter.name for adapter in ADAPTERS}:
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
+    code = _code(executed)
     sources, missing = find(paths)
     if any(source.path == STDIN for source in sources):
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:
         partitions = max(partitions, jobs * 2)
     recording = read(sources, input_format=input_format, recording=Recording(at_least=partitions), progress=report)
-    given = load_contracts([Path(path) for path in contracts])
+    given = load_contracts([Path(path) for path in contracts]).beside(code)
     final = None if final_schema is None else load_final_schema(final_schema)
     problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
     rules = chosen(select, ignore)
@@ -191,6 +196,14 @@ def audit(
         crashed=crashed,
         sources=tuple(sources),
     )
+
+
+def _code(executed: Sequence[str]) -> Contracts:
+    if not executed:
+        return Contracts()
+    from analyzer.contracts.executed import load_executed  # it imports what it is told: only when it is told
+
+    return load_executed(executed)
 
 
 def _portable(contracts: Contracts) -> Contracts:
