@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from analyzer.auditing import Audit, audit
 from analyzer.frames import PART_LIMIT
@@ -22,6 +23,7 @@ from tests.audit.wire import (
     done,
     ended,
     exchange,
+    lines,
     post,
     run,
     stream,
@@ -157,3 +159,11 @@ def test_arguments_hold_a_credential(tmp_path: Path) -> None:
     events = [*begun(), added(called(arguments=held)), asked(action(arguments=held))]
     messages = run(tmp_path, events).findings.filter(pl.col("rule") == "SAFE001")["message"].to_list()
     assert [message.partition(":")[0] for message in messages] == ["The arguments hold a credential"]
+
+
+@pytest.mark.parametrize("arguments", [b'{"id":NaN}', b'{"id":"\\ud800"}', b'{"id":"a","id":"b"}'])
+def test_a_payload_that_reads_two_ways_is_told_once_with_its_call(arguments: bytes, tmp_path: Path) -> None:
+    marked = called(arguments="?")
+    events = lines([*begun(), added(marked), asked(action(arguments="?")), added(answered(), index=None), done(marked)])
+    findings = run(tmp_path, events.replace(b'"?"', arguments)).findings.filter(pl.col("rule") == "LOG009")
+    assert findings["call_id"].to_list() == ["c1"]

@@ -22,26 +22,38 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.order import record_of
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 _FAULTS = ("duplicate_member", "number_inexact", "lone_surrogate", "invalid_utf8")
+_OWNERS = ("call", "result")
 _HINT = "Refuse such a payload at the gate, and let its writer send one value."
 
 
 def check(trace: Trace) -> pl.LazyFrame:
     """The reader's faults, and payloads that the replay could not judge for this reason."""
     faults = trace.faults.lazy().filter(pl.col("fault").is_in(list(_FAULTS)))
-    told = faults.select(
-        "session",
-        "event",
-        "pointer",
-        keyword="fault",
-        message=pl.concat_str(
-            pl.lit("The record can be read in two ways: "), pl.col("detail").fill_null(pl.col("fault")), pl.lit(".")
-        ),
-        hint=pl.lit(_HINT),
-    ).unique(["event", "pointer", "keyword"], keep="first", maintain_order=True)
+    told = (
+        _owned(trace, faults)
+        .select(
+            "session",
+            "call",
+            "result",
+            "call_id",
+            "event",
+            "pointer",
+            keyword="fault",
+            message=pl.concat_str(
+                pl.lit("The record can be read in two ways: "), pl.col("detail").fill_null(pl.col("fault")), pl.lit(".")
+            ),
+            hint=pl.lit(_HINT),
+        )
+        .unique(["event", "pointer", "keyword"], keep="first", maintain_order=True)
+    )
+    # A call is shown several times: one fault in its payload is one, not one for each copy.
+    known = pl.col("call").is_not_null() | pl.col("result").is_not_null()
+    told = told.filter(~known | (pl.int_range(pl.len()).over("call", "result", "keyword") == 0))
     calls = trace.calls.lazy().select("call", "event")
     results = trace.results.lazy().select("result", "event")
     silent = trace.verdicts.lazy().filter(pl.col("reason") == "payload_ambiguous")
@@ -70,3 +82,25 @@ def check(trace: Trace) -> pl.LazyFrame:
         ],
         how="diagonal",
     )
+
+
+def _owned(trace: Trace, faults: pl.LazyFrame) -> pl.LazyFrame:
+    """The faults, in their order, with the call or the result in whose payload they lie."""
+    numbered = faults.sort("event", "pointer", maintain_order=True).with_row_index("row")
+    record = record_of("event").alias("record")
+    found = numbered.select("row", record, where="pointer")
+    shown = [
+        frame.lazy()
+        .select(
+            record,
+            "pointer",
+            "call_id",
+            **{name: pl.col(name) if name in frame.columns else pl.lit(None, pl.Int64) for name in _OWNERS},
+        )
+        .filter(pl.any_horizontal(pl.col(*_OWNERS).is_not_null()))
+        .join(found, on="record")
+        .filter((pl.col("where") + "/").str.starts_with(pl.col("pointer") + "/"))
+        for frame in (trace.call_sightings, trace.result_sightings)
+    ]
+    owners = pl.concat(shown).sort("row", *_OWNERS).unique("row", keep="first", maintain_order=True)
+    return numbered.join(owners.select("row", "call_id", *_OWNERS), on="row", how="left", maintain_order="left")
