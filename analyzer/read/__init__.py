@@ -32,6 +32,7 @@ from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.responses import Responses
 from analyzer.read.rows import Rows, event_number, no_collection
 from analyzer.read.toolbench import ToolBench
+from analyzer.read.vercel import VercelAI
 
 __all__ = ["ADAPTERS", "read"]
 
@@ -51,6 +52,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     BedrockConverse,
     ToolBench,
     Bfcl,
+    VercelAI,
 )
 
 _LONG = 1 << 16

@@ -25,7 +25,16 @@ from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 _REFUSED = 400
 _LISTS = {"traj": "/traj", "messages": "/messages", "history": "/history"}
 _PARTS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "image", "audio", "thinking", "reference"})
-_OTHERS = (b'"tool_use"', b'"tool_result"', b'"input_schema"', b'"toolUse"', b'"toolResult"', b'"inputSchema"')
+_OTHERS = (
+    b'"tool_use"',
+    b'"tool_result"',
+    b'"input_schema"',
+    b'"toolUse"',
+    b'"toolResult"',
+    b'"inputSchema"',
+    b'"tool-call"',
+    b'"tool-result"',
+)
 _NAMED = re.compile(r"<function=(\w[\w.-]*)[^{<]*(\{.*)", re.DOTALL)
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 

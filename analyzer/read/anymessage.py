@@ -1,0 +1,150 @@
+"""Messages in whatever shape a framework gave them: tracers and front ends pass on what they got.
+
+Known are OpenAI's `tool_calls`, Anthropic's and the AI SDK's blocks, GenAI parts, LangChain's calls and UI messages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from analyzer.read.dialogue import Call, Result, Said
+
+_CALLS = frozenset({"tool_use", "tool-call", "tool_call", "server_tool_use", "function_call", "toolCall"})
+_RESULTS = frozenset({"tool_result", "tool-result", "tool_call_response", "function_call_output", "toolResult"})
+_ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
+_ANSWERED = {"output-available": True, "output-error": False, "output-denied": False}
+_MOST_LAYERS = 4
+
+_json = msgspec.json.Decoder().decode
+
+
+def unpacked(value: Any) -> tuple[Any, int]:
+    """A value out of the texts it was written into, and how many there were; at most four are opened."""
+    for layer in range(_MOST_LAYERS):
+        if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
+            return value, layer
+        try:
+            value = _json(value)
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            return value, layer
+    return value, _MOST_LAYERS
+
+
+def encoded(value: Any) -> bytes:
+    """A value as JSON text; null where it has none."""
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return b"null"
+
+
+def payload(value: Any) -> tuple[str | None, str]:
+    """Arguments or an output as text, and the container they stood in."""
+    if value is None:
+        return None, "null"
+    if isinstance(value, str):
+        return value, "text"
+    kinds = {dict: "object", list: "array", bool: "boolean"}
+    return encoded(value).decode(), kinds.get(type(value), "number")
+
+
+def said_of(value: Any) -> Said:
+    """What one message says; pointers lead from the message."""
+    if not isinstance(value, dict):
+        return Said(text=value if isinstance(value, str) else None)
+    role = value.get("role", value.get("type"))
+    said = Said(_ROLES.get(role, role) if isinstance(role, str) else None, item_id=_string(value.get("id")))
+    texts: list[str] = []
+    content = value.get("content")
+    if said.role == "tool" and not isinstance(content, list):
+        text, container = payload(content)
+        name = _string(value.get("name"), value.get("tool_name"))
+        said.results = [
+            Result(_string(value.get("tool_call_id"), value.get("toolCallId")), name, text, container, "/content")
+        ]
+    elif isinstance(content, str):
+        texts.append(content)
+        said.to = "/content"
+    for member in ("content", "parts"):
+        listed = value.get(member)
+        for index, part in enumerate(listed if isinstance(listed, list) else ()):
+            _part(part, f"/{member}/{index}", said, texts)
+    if said.role == "tool" and isinstance(content, list) and not said.results:
+        name = _string(value.get("name"))
+        said.results = [Result(_string(value.get("tool_call_id")), name, "\n".join(texts), "parts", "/content")]
+        texts = []
+    for member in ("tool_calls", "toolCalls"):
+        calls = value.get(member)
+        for index, each in enumerate(calls if isinstance(calls, list) else ()):
+            if isinstance(each, dict):
+                said.calls = [*said.calls, call_of(each, f"/{member}/{index}")]
+    said.text = "\n".join(texts) if texts else _string(value.get("text"))
+    return said
+
+
+def call_of(entry: dict[str, Any], to: str) -> Call:
+    """A call in any of the known shapes."""
+    function = entry.get("function")
+    inner: dict[str, Any] = function if isinstance(function, dict) else entry
+    to = f"{to}/function" if inner is not entry else to
+    name = _string(inner.get("name"), inner.get("toolName"))
+    call_id = _string(entry.get("id"), entry.get("toolCallId"), entry.get("call_id"), entry.get("tool_call_id"))
+    member = next((each for each in ("arguments", "input", "args") if each in inner), None)
+    text, container = payload(inner[member]) if member is not None else (None, "absent")
+    return Call(call_id, name, text, container, f"{to}/{member}" if member is not None else to)
+
+
+def _part(part: Any, to: str, said: Said, texts: list[str]) -> None:
+    if isinstance(part, str):
+        texts.append(part)
+    if not isinstance(part, dict):
+        return
+    kind = part.get("type")
+    named = kind if isinstance(kind, str) else ""
+    if isinstance(part.get("functionCall"), dict):
+        said.calls = [*said.calls, call_of(part["functionCall"], f"{to}/functionCall")]
+    elif isinstance(part.get("functionResponse"), dict):
+        said.results = [*said.results, _result(part["functionResponse"], f"{to}/functionResponse")]
+    elif named in _CALLS:
+        said.calls = [*said.calls, call_of(part, to)]
+    elif named in _RESULTS:
+        said.results = [*said.results, _result(part, to)]
+    elif named == "dynamic-tool" or (named.startswith("tool-") and "state" in part):
+        call = call_of(part, to)
+        call.name = call.name or named.removeprefix("tool-")
+        call.status = "in_progress" if part.get("state") == "input-streaming" else None
+        said.calls = [*said.calls, call]
+        if part.get("state") in _ANSWERED:
+            success = _ANSWERED[part["state"]]
+            text, container = payload(part.get("output"))
+            error = None if success else _string(part.get("errorText")) or str(part["state"])
+            where = f"{to}/output" if "output" in part else to
+            result = Result(call.call_id, call.name, text, container, where, success, error)
+            said.results = [*said.results, result]
+    else:
+        text = next((part[name] for name in ("text", "content") if isinstance(part.get(name), str)), None)
+        texts += [text] if text is not None and named not in ("reasoning", "thinking") else []
+
+
+def _result(part: dict[str, Any], to: str) -> Result:
+    """A result; the AI SDK wraps it once more and says so what it is."""
+    names = ("output", "result", "response", "content")
+    member = next((name for name in names if name in part), None)
+    value = part[member] if member is not None else None
+    success = not part["is_error"] if isinstance(part.get("is_error"), bool) else None
+    where = f"{to}/{member}" if member is not None else to
+    if isinstance(value, dict) and "value" in value and isinstance(value.get("type"), str):
+        success = False if value["type"].startswith("error") else True if value["type"] in ("text", "json") else success
+        value, where = value["value"], f"{where}/value"
+    call_id = _string(part.get("tool_use_id"), part.get("toolCallId"), part.get("tool_call_id"), part.get("call_id"))
+    text, container = payload(value)
+    if isinstance(value, list) and value and all(isinstance(each, dict) and "text" in each for each in value):
+        text, container = "\n".join(str(each["text"]) for each in value), "parts"
+    name = _string(part.get("name"), part.get("toolName"))
+    return Result(call_id or _string(part.get("id")), name, text, container, where, success)
+
+
+def _string(*values: Any) -> str | None:
+    return next((value for value in values if isinstance(value, str) and value), None)

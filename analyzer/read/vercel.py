@@ -1,0 +1,256 @@
+"""Vercel AI SDK: UI message streams, lists of UI messages and of model messages.
+
+In a stream a call is built of pieces, then shown whole; outputs marked preliminary are not results yet. Spans of the
+SDK are read as OpenTelemetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from analyzer.frames import PART_BITS
+from analyzer.read.anymessage import payload, said_of
+from analyzer.read.dialogue import Ask, Dialogue, Said, listed, opened
+from analyzer.read.openai.cursor import Place
+from analyzer.read.records import Block
+from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import ABSENT, Raw, first
+
+_OWN = ("tool-input-", "tool-output-", "tool-approval-")
+_FRAME = frozenset(
+    {
+        *("start", "finish", "start-step", "finish-step", "abort", "error", "message-metadata", "file"),
+        *("text-start", "text-delta", "text-end", "reasoning-start", "reasoning-delta", "reasoning-end"),
+        *("source-url", "source-document"),
+    }
+)
+_MARKS = frozenset({"tool-call", "tool-result", "dynamic-tool", "step-start"})
+
+_json = msgspec.json.Decoder().decode
+
+
+class Record(msgspec.Struct, gc=False):
+    """Everything that one record may be."""
+
+    type: str | None = None
+    messages: Raw = ABSENT
+    role: str | None = None
+    id: Any = None
+    chatId: str | None = None  # noqa: N815 - the SDK's names
+    messageId: str | None = None  # noqa: N815
+    toolCallId: str | None = None  # noqa: N815
+    toolName: str | None = None  # noqa: N815
+    inputTextDelta: str | None = None  # noqa: N815
+    input: Any = None
+    output: Any = None
+    errorText: str | None = None  # noqa: N815
+    preliminary: bool | None = None
+    providerExecuted: bool | None = None  # noqa: N815
+    approvalId: str | None = None  # noqa: N815
+    approved: bool | None = None
+    delta: str | None = None
+    content: Raw = ABSENT
+    parts: Raw = ABSENT
+
+
+_record = msgspec.json.Decoder(Record).decode
+
+
+class _Stream(msgspec.Struct):
+    """The message that comes."""
+
+    session: str
+    names: dict[str, str | None] = {}
+    pieces: dict[str, list[str]] = {}
+    texts: list[str] = []
+    last: int = 0
+    step: int = 0
+
+
+class VercelAI:
+    """The adapter; see `analyzer.read.adapter.Adapter`."""
+
+    name: ClassVar[str] = "vercel-ai"
+    title: ClassVar[str] = "Vercel AI SDK: UI message streams, UI and model messages"
+    known_by: ClassVar[str] = (
+        "chunks of type tool-input-*, tool-output-*, tool-approval-*; messages with parts tool-NAME or dynamic-tool, "
+        "or with content of type tool-call, tool-result"
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "No tool tables are recorded: give the schemas with --contracts.",
+        "A stream is one message: what the client ran itself is in the next request, which is not in the stream.",
+        "Output schemas are not on this wire.",
+        "Nothing names a session but the id of a message or a chat.",
+    )
+
+    def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
+        self._rows = rows
+        self._dialogue = Dialogue(self.name, rows, _said)
+        self._stream: _Stream | None = None
+
+    @staticmethod
+    def sniff(records: Sequence[Any], path: str) -> float:
+        """How many of the records are of this wire, and how surely."""
+        del path
+        return sum(map(_knows, records)) / len(records) if records else 0.0
+
+    def close(self) -> None:
+        """A stream that breaks off."""
+        self._finish()
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        self._dialogue.trim()
+        others: list[int] = []
+        base = event_number(self._source, block.first)
+        for index, raw in enumerate(block.raw):
+            event = base + (index << PART_BITS)
+            pointer = "" if block.pointer is None else block.pointer[index]
+            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
+            record, text, faults = opened(raw, _record, _knows, utf8=block.utf8)
+            if record is None or not self._take(record, text, place):
+                others.append(index)
+                continue
+            self._rows.faults += [(event, None, *fault) for fault in faults]
+        return others
+
+    def _take(self, record: Record, raw: bytes, place: Place) -> bool:
+        kind = record.type or ""
+        if kind in _FRAME or kind.startswith(_OWN) or (kind.startswith("data-") and self._stream is not None):
+            self._chunk(record, kind, place)
+            return True
+        if first(record.messages) == b"[":
+            name = record.chatId or (record.id if isinstance(record.id, str) else None)
+            raws = listed(record.messages)
+            self._dialogue.ask(Ask(raws, session=name, own=True), place)
+            if not raws:
+                self._dialogue.move(place)
+                self._dialogue.cursor.event("messages", "notice", self._dialogue.session)
+            return True
+        if record.role is not None and (record.parts or record.content):
+            self._dialogue.append(raw, place)
+            return True
+        return False
+
+    # --- streams ----------------------------------------------------------------------------------------------------
+
+    def _chunk(self, record: Record, kind: str, place: Place) -> None:
+        if kind == "start" or self._stream is None:
+            self._finish()
+            given = record.messageId if kind == "start" else None
+            self._stream = _Stream(self._dialogue.name(given or f"{self.name}-stream"))
+        stream = self._stream
+        self._dialogue.move(place)
+        tool = kind.startswith(_OWN) and not kind.endswith(("-start", "-delta"))
+        what = "error" if kind == "error" else "item" if tool else "delta" if kind.endswith("-delta") else "notice"
+        event, _ = self._dialogue.cursor.event(kind, what, stream.session)
+        stream.last = event
+        stream.step += kind == "start-step"
+        stream.texts += [record.delta] if kind == "text-delta" and record.delta else []
+        if kind == "finish":
+            self._finish()
+        elif kind.startswith("tool-approval-"):
+            self._approval(event, stream, record, kind)
+        else:
+            self._tool(event, stream, record, kind)
+
+    def _tool(self, event: int, stream: _Stream, record: Record, kind: str) -> None:
+        """A piece of a call, the whole of it, or its result."""
+        name = record.toolCallId or ""
+        if kind == "tool-input-start":
+            stream.names[name] = record.toolName
+        elif kind == "tool-input-delta":
+            stream.pieces.setdefault(name, []).append(record.inputTextDelta or "")
+        elif kind in ("tool-input-available", "tool-input-error"):
+            stream.names[name] = record.toolName or stream.names.get(name)
+            pieces = "".join(stream.pieces.pop(name, ()))
+            if pieces:
+                self._call(event, stream, record, ("stream", pieces, "object", ""))
+            self._call(event, stream, record, ("item", *payload(record.input), "/input"))
+            if kind == "tool-input-error":
+                self._result(event, stream, record, success=False)
+        elif kind == "tool-output-available" and not record.preliminary:
+            self._result(event, stream, record, success=True)
+        elif kind in ("tool-output-error", "tool-output-denied"):
+            self._result(event, stream, record, success=False)
+
+    def _approval(self, event: int, stream: _Stream, record: Record, kind: str) -> None:
+        asked = kind == "tool-approval-request"
+        decision = None if asked else "approve" if record.approved else "deny"
+        shown = (stream.names.get(record.toolCallId or ""), None, decision, None, "/approvalId")
+        stage = "request" if asked else "decision"
+        self._rows.approvals.append((event, stream.session, None, record.approvalId, stage, None, *shown))
+
+    def _call(self, event: int, stream: _Stream, record: Record, said: tuple[str, str | None, str, str]) -> None:
+        name = record.toolCallId
+        cut = "in_progress" if record.type is None else None
+        owner = "server" if record.providerExecuted else "unknown"
+        self._rows.call_sightings.append(
+            (
+                *(event, stream.session, None, self.name, said[0], f"{stream.session} {stream.step}", name, name, name),
+                *("function", None, stream.names.get(name or ""), *said[1:3], cut, owner, None, said[3]),
+            )
+        )
+
+    def _result(self, event: int, stream: _Stream, record: Record, *, success: bool) -> None:
+        name = record.toolCallId
+        text, container = payload(record.output)
+        error = None if success else record.errorText or "denied"
+        where = "/output" if success else "/errorText" if record.errorText is not None else ""
+        self._rows.result_sightings.append(
+            (
+                *(event, stream.session, None, self.name, "message", None, name, name, stream.names.get(name or "")),
+                *(success, None, error, text if success else None, container, None, None, None, where),
+            )
+        )
+
+    def _finish(self) -> None:
+        """The message is whole, or it breaks off: calls whose pieces did not end are cut."""
+        stream, self._stream = self._stream, None
+        if stream is None:
+            return
+        for name, pieces in stream.pieces.items():
+            record = Record(toolCallId=name)
+            self._call(stream.last, stream, record, ("stream", "".join(pieces), "object", ""))
+        if stream.texts:
+            row = (stream.last, stream.session, None, None, "assistant", None, None, "".join(stream.texts), "")
+            self._rows.messages.append(row)
+
+
+def _said(raw: bytes) -> Said:
+    try:
+        return said_of(_json(raw))
+    except (msgspec.DecodeError, RecursionError):
+        return Said()
+
+
+def _marked(message: Any) -> bool:
+    if not isinstance(message, dict):
+        return False
+    for member in ("parts", "content"):
+        parts = message.get(member)
+        for part in parts if isinstance(parts, list) else ():
+            kind = part.get("type") if isinstance(part, dict) else None
+            if isinstance(kind, str) and (kind in _MARKS or (kind.startswith("tool-") and "state" in part)):
+                return True
+    return False
+
+
+def _knows(record: Any) -> float:
+    """How surely a parsed record is of this wire."""
+    if not isinstance(record, dict):
+        return 0.0
+    kind = record.get("type")
+    if isinstance(kind, str):
+        if kind.startswith(_OWN):
+            return 1.0
+        bare = not {"session_id", "turn_id", "event_id", "message", "delta_type"} & record.keys()
+        plain = not isinstance(record.get("delta", ""), dict) and not isinstance(record.get("error"), dict)
+        return 0.5 if kind in _FRAME and bare and plain and kind not in ("error", "file") else 0.0
+    if isinstance(record.get("messages"), list):
+        return 1.0 if any(map(_marked, record["messages"][:64])) else 0.0
+    return 1.0 if isinstance(record.get("role"), str) and _marked(record) else 0.0

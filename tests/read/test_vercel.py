@@ -1,0 +1,86 @@
+"""The AI SDK: UI streams, preliminary outputs, approvals, UI and model messages; what a log cannot break."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, mutations, recorded
+from tests.read.truths import audited
+
+NAME = "vercel-ai"
+SAMPLE = (SAMPLES / f"{NAME}.jsonl").read_bytes()
+START = {"type": "start", "messageId": "m1"}
+
+
+def chunk(kind: str, call_id: str = "c1", **more: Any) -> dict[str, Any]:
+    return {"type": kind, "toolCallId": call_id, **more}
+
+
+def test_the_frames_of_the_sample_are_these() -> None:
+    recording, frames = recorded(SAMPLE)
+    assert recording.source_frame()["format"].to_list() == [NAME]
+    assert_golden(NAME, frames)
+
+
+@given(st.data())
+def test_no_change_of_the_sample_loses_a_record(data: st.DataObject) -> None:
+    assert_nothing_lost(data.draw(mutations(SAMPLE)))
+
+
+def test_preliminary_outputs_are_no_results(tmp_path: Path) -> None:
+    log = [START, chunk("tool-input-available", toolName="look", input={"at": "door"})]
+    log += [chunk("tool-output-available", output=text, preliminary=True) for text in ("a", "ab")]
+    log += [chunk("tool-output-available", output="abc"), {"type": "finish"}]
+    found = audited(tmp_path, *log)
+    assert found.frames["results"]["text"].to_list() == ["abc"]
+    assert found.frames["calls"].select("session", "outcome").rows() == [("m1", "ok")]
+
+
+def test_pieces_that_differ_from_the_whole_are_named(tmp_path: Path) -> None:
+    log = [START, chunk("tool-input-start", toolName="look"), chunk("tool-input-delta", inputTextDelta='{"at": 1}')]
+    log += [chunk("tool-input-available", toolName="look", input={"at": 2})]
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"].select("sightings", "copies").rows() == [(2, 2)]
+    assert "args-altered" in set(found.findings["slug"])
+
+
+def test_an_input_that_breaks_off_is_cut(tmp_path: Path) -> None:
+    log = [START, chunk("tool-input-start", toolName="look"), chunk("tool-input-delta", inputTextDelta='{"at": ')]
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"].select("name", "status").rows() == [("look", "in_progress")]
+
+
+def test_what_was_denied_or_failed_is_an_error(tmp_path: Path) -> None:
+    log = [START]
+    for name, ends in (
+        ("c1", {"type": "tool-output-denied"}),
+        ("c2", {"type": "tool-output-error", "errorText": "no"}),
+    ):
+        log += [chunk("tool-input-available", name, toolName="look", input={})]
+        log += [{**ends, "toolCallId": name}]
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"]["outcome"].to_list() == ["error", "error"]
+
+
+def test_parts_of_ui_messages_hold_call_and_result(tmp_path: Path) -> None:
+    part = {"type": "tool-look", "toolCallId": "c1", "state": "output-available", "input": {"at": 1}, "output": "seen"}
+    found = audited(tmp_path, {"id": "chat", "messages": [{"id": "a", "role": "assistant", "parts": [part]}]})
+    assert found.frames["calls"].select("session", "name", "outcome").rows() == [("chat", "look", "ok")]
+
+
+def test_a_kind_of_output_says_how_the_tool_did(tmp_path: Path) -> None:
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {}}
+    result = {
+        "type": "tool-result",
+        "toolCallId": "c1",
+        "toolName": "look",
+        "output": {"type": "error-json", "value": {}},
+    }
+    messages = [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}]
+    found = audited(tmp_path, {"messages": messages})
+    assert found.inputs[0]["format"] == NAME
+    assert found.frames["calls"]["outcome"].to_list() == ["error"]
