@@ -471,6 +471,9 @@ class AgentsApi:
 
     def _decode(self, raw: bytes) -> Record:
         """Decode a record with the tool table cut out where the table is a known one."""
+        # Long outputs are most of some logs, and have no table: no need to look for one from end to end.
+        if raw.find(_ITEM, 0, _HEAD) > 0 or raw.find(_INPUT, 0, _HEAD) > 0:
+            return _record(raw)
         at = raw.find(b'"tools":[') + 8
         if at < 8:  # noqa: PLR2004
             at = raw.find(b'"tools": [') + 9
@@ -525,6 +528,8 @@ class AgentsApi:
             if record.item is not None:
                 stage = "item" if native.endswith("added") else "done"
                 self._item(record.item, stage, event, session, turn, record.output_index, "/item")
+            else:
+                self._rows.faults.append((event, session, "member_missing", "/item", "the event has no item", None))
         elif kind == "input":
             self._input(record, event, session, place)
         elif kind == "session":
@@ -907,7 +912,7 @@ _CALLED = {
 }
 _PARTS = frozenset({"input_text", "input_image"})  # of an output; a list with any other is no text
 _RESULT = {"wire": AgentsApi.name}
-_DELTA = b'.delta"'
+_DELTA, _ITEM, _INPUT = b'.delta"', b'"agent.session.turn.item.', b'"agent.session.input.'
 _HEAD = 160  # bytes: where the type of a piece stands, as the API writes it
 _SMALL = 2048  # bytes: a record under it has no tool table worth cutting out
 _CUT_KEY, _CUT_LIMIT = 96, 64

@@ -167,3 +167,10 @@ def test_a_payload_that_reads_two_ways_is_told_once_with_its_call(arguments: byt
     events = lines([*begun(), added(marked), asked(action(arguments="?")), added(answered(), index=None), done(marked)])
     findings = run(tmp_path, events.replace(b'"?"', arguments)).findings.filter(pl.col("rule") == "LOG009")
     assert findings["call_id"].to_list() == ["c1"]
+
+
+@pytest.mark.parametrize("members", [{"item": None}, {}])
+def test_an_event_of_an_item_without_the_item_is_told(members: dict[str, None], tmp_path: Path) -> None:
+    empty = {"type": "agent.session.turn.item.added", "session_id": SESSION, "turn_id": "t1", **members}
+    findings = run(tmp_path, [*begun(), empty, *_call(), *ended()]).findings.filter(pl.col("rule") == "LOG010")
+    assert findings.select("severity", pl.col("location").struct.field("line")).rows() == [("info", 4)]
