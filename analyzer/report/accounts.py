@@ -128,7 +128,7 @@ def _covered(summary: dict[str, Any]) -> str:
     if share is None:
         return "nothing was owed a verdict"
     # Rounded down: 100 % is said only where nothing is missing.
-    return f"{int(share * 1000) / 10:g} % of the payloads judged"
+    return f"{int(share * 1000) / 10:g} % of what was owed a verdict has one"
 
 
 def _reasons(unjudged: dict[str, int]) -> str:

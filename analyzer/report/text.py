@@ -85,12 +85,13 @@ def _first(paper: Paper, faults: pl.DataFrame) -> None:
                 (fault["severity"], fault["severity"]),
                 (fault["rule"], "name"),
                 f"{fault['times']}x",
-                f"{_in_short(fault)}  {visible(fault['call_id'] or fault['session'] or '', limit=60)}",
+                _in_short(fault),
             ]
             for fault in first.iter_rows(named=True)
         ],
         indent=2,
         right=[2],
+        wrap_last=True,  # a call id that is cut cannot be typed
     )
     left = faults.height - first.height
     if left:
@@ -99,10 +100,14 @@ def _first(paper: Paper, faults: pl.DataFrame) -> None:
 
 
 def _in_short(fault: dict[str, Any]) -> str:
-    """The rule in words, the tool, and the guilty members: what tells the lines of a list apart."""
+    """The rule in words, the tool, the call, and the guilty members: what tells the lines of a list apart."""
     members = dict.fromkeys(meant(failure) for failure in fault["failures"] or [])
-    words = [fault["slug"], fault["tool"] or "", ", ".join(member for member in members if member)]
-    return visible(" ".join(word for word in words if word))
+    words = [
+        visible(" ".join(word for word in (fault["slug"], fault["tool"]) if word), limit=100),
+        visible(fault["call_id"] or fault["session"] or "", limit=60),
+        visible(", ".join(member for member in members if member), limit=100),
+    ]
+    return "  ".join(word for word in words if word)
 
 
 def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:

@@ -114,7 +114,7 @@ def test_what_was_not_judged_not_run_and_not_read_is_said() -> None:
         unrecognised=["README.md"],
     )
     for part in (
-        "99.9 % of the payloads judged",
+        "99.9 % of what was owed a verdict has one",
         "2 judged in a window where the table changed",
         "1  schema_ambiguous",
         "OUT004: no schema",
