@@ -73,7 +73,7 @@ def _change(change: Change) -> list[Words]:
     words: list[Words] = [(change.kind.replace("_", " "), "name"), f" at {place}"]
     if sides:
         words.append(f": {' -> '.join(sides)}")
-    return [*words, (f"  {change.direction}" if change.direction else "", "dim")]
+    return [*words, (f"  {change.direction}" if change.direction not in ("", "none") else "", "dim")]
 
 
 def record(found: Comparison, breakage: Breakage) -> dict[str, Any]:

@@ -120,16 +120,19 @@ def told(paper: Paper, replayed: Replayed) -> None:
         paper.line(f"and {len(listed) - _GROUPS} more kinds", indent=2)
     if replayed.left:
         paper.heading("Called, and not in these contracts")
-        paper.wrapped(", ".join(visible(bare(tool), limit=80) for tool in replayed.left), indent=2)
+        paper.wrapped(
+            ", ".join(visible(tool, limit=80) for tool in sorted({bare(tool) for tool in replayed.left})), indent=2
+        )
 
 
 def _first_line(paper: Paper, told_counts: dict[str, int]) -> None:
-    passed, broken = told_counts["passed before"], told_counts["broken"]
-    share = f" ({broken / passed:.1%})" if passed else ""
+    passed, elsewhere = told_counts["passed before"], told_counts["other version"]
+    failing = told_counts["broken"] + elsewhere
+    share = f" ({failing / passed:.1%})" if passed else ""
     words: list[Words] = [f"{counted(told_counts['judged'], 'payload')} judged; of {passed} that passed "]
-    words.append((f"{broken} would fail{share}", "error") if broken else "none would fail")
-    if told_counts["other version"]:
-        words.append(f"; {told_counts['other version']} made under another version would")
+    words.append((f"{failing} would fail{share}", "error") if failing else "none would fail")
+    if elsewhere:
+        words.append(f", {elsewhere} of them made under another version of the tool")
     if told_counts["mended"]:
         words.append(f"; {told_counts['mended']} that failed would pass")
     paper.wrapped(*words)

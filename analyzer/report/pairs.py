@@ -158,7 +158,9 @@ def _step(step: Step) -> list[Words]:
 
 def _difference(paper: Paper, difference: Difference) -> None:
     place = visible(difference.pointer, limit=200) or "(the whole)"
-    both = f"  {visible_value(difference.old, limit=160)} -> {visible_value(difference.new, limit=160)}"
+    old, new = visible_value(difference.old, limit=160), visible_value(difference.new, limit=160)
+    both = f"  {old}" if difference.change.endswith("removed") else f"  {old} -> {new}"
+    both = f"  {new}" if difference.change.endswith("added") else both
     paper.wrapped((difference.change.replace("_", " "), "dim"), " at ", (place, "guilty"), both, indent=2, hang=4)
 
 

@@ -66,7 +66,7 @@ def test_two_calls_as_named_and_on_paper(capsys: Caught, log: Path) -> None:
     status, out, _ = run(capsys, "--call", "call_0900_04", "--with", "call_1000_01", log)
     assert status == 0
     assert 'values changed at /id  "z" -> "a"' in out
-    assert "item added at /count  null -> 1" in out
+    assert "item added at /count  1" in out
 
 
 def test_sessions_part_where_they_differ_and_not_in_order_of_members(capsys: Caught, log: Path) -> None:
