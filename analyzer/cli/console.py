@@ -20,7 +20,7 @@ PLAIN_WIDTH = 80  # of what does not go to a terminal: the same bytes everywhere
 _WIDEST = 120
 _ADVICE: dict[type[AnalyzerError], str] = {
     ConfigurationError: "put the setting right, or name another file with --config",
-    ContractFileError: "give a tool table, a map of tool names, or a schema named TOOL.arguments.json",
+    ContractFileError: "`analyzer audit --help` says what --contracts takes",
     InputError: "check the path and its permissions",
 }
 
@@ -124,7 +124,7 @@ def confess(error: Exception) -> None:
 
 def meant(name: str, names: Iterable[str]) -> str:
     """A question that offers the nearest of the names, or nothing."""
-    near = get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
+    near = get_close_matches(name.lower(), list(names), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

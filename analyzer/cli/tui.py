@@ -12,7 +12,11 @@ from analyzer.errors import UsageError
 
 @click.command(
     "tui",
-    epilog=console.examples("analyzer tui sample_traces", "analyzer tui --session sess_1 logs/", "analyzer tui saved/"),
+    epilog=console.examples(
+        "analyzer tui --contracts sample_traces/contracts.json sample_traces",
+        "analyzer tui --session sess_1 logs/",
+        "analyzer tui saved/",
+    ),
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("--contracts", multiple=True, metavar="FILE-OR-DIR", help="Contract files, as for audit.")

@@ -216,6 +216,6 @@ def find_rule(name: str) -> Rule | None:
 
 def nearest(name: str) -> str | None:
     """The code or slug most like an unknown name."""
-    names = [each for rule in RULES for each in (rule.slug, rule.code.lower())]
+    names = {each.lower(): each for rule in RULES for each in (rule.slug, rule.code)}
     found = get_close_matches(name.strip().lower(), names, n=1, cutoff=0.5)
-    return found[0] if found else None
+    return names[found[0]] if found else None

@@ -22,6 +22,7 @@ _MOST_PAYLOADS = 2_000
 
 @click.command(
     "diff",
+    short_help="Compare two contracts: what changed, and whom it breaks.",
     epilog=console.examples(
         "analyzer contracts diff old.schema.json new.schema.json",
         "analyzer contracts diff pins/ new_tools.json",

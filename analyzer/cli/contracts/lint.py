@@ -20,6 +20,7 @@ _STATUS = {"error": ("error",), "warning": ("error", "warning"), "info": ("error
 
 @click.command(
     "lint",
+    short_help="Check schemas before anything calls by them.",
     epilog=console.examples(
         "analyzer contracts lint sample_traces/contracts.json",
         "analyzer contracts lint --fail-on warning tools/",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "pin",
+    short_help="Pin what was advertised, one file per tool; tell what drifted.",
     epilog=console.examples(
         "analyzer contracts pin --into pins sample_traces",
         "analyzer contracts pin --into pins --check new_logs/",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "tighten",
+    short_help="Propose what would have kept the bad calls out.",
     epilog=console.examples(
         "analyzer contracts tighten sample_traces",
         "analyzer contracts tighten --tool refund_order sample_traces -o tighter.json",

@@ -13,6 +13,7 @@ from analyzer.cli.logs import Given
 
 @click.command(
     "list",
+    short_help="List each version of each tool, and how its calls fared.",
     epilog=console.examples(
         "analyzer contracts list sample_traces",
         "analyzer contracts list --contracts sample_traces/contracts.json sample_traces",
