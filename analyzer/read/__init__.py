@@ -23,6 +23,7 @@ from analyzer.read.codex import Codex
 from analyzer.read.files import Source, Stream
 from analyzer.read.gemini import Gemini
 from analyzer.read.inspect import Inspect
+from analyzer.read.langfuse import Langfuse
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.otel import OpenTelemetry
@@ -53,6 +54,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     ToolBench,
     Bfcl,
     VercelAI,
+    Langfuse,
 )
 
 _LONG = 1 << 16

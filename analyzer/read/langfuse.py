@@ -1,0 +1,270 @@
+"""Langfuse downloads: a trace with its observations, or observations alone, whatever framework wrote their payloads.
+
+Inputs and outputs are mostly JSON in texts, up to four deep. A generation holds what was sent to the model and what it
+said, a tool observation what was run; a tool mostly has no call id, and ran the first open call of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from analyzer.frames import PART_BITS
+from analyzer.read.anymessage import call_of, encoded, payload, said_of, unpacked
+from analyzer.read.dialogue import Ask, Dialogue, Said, opened
+from analyzer.read.openai.cursor import Place
+from analyzer.read.records import Block
+from analyzer.read.rows import Rows, event_number
+
+_LISTS = ("messages", "input", "contents", "prompt")
+_TABLES = ("tools", "functions", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.tools")
+
+_json = msgspec.json.Decoder().decode
+
+
+class Observation(msgspec.Struct, gc=False):
+    """One observation, or a record that holds several."""
+
+    id: str | None = None
+    type: str | None = None
+    name: str | None = None
+    traceId: str | None = None  # noqa: N815 - the API's names
+    startTime: str | None = None  # noqa: N815
+    model: str | None = None
+    input: Any = None
+    output: Any = None
+    metadata: Any = None
+    level: str | None = None
+    statusMessage: str | None = None  # noqa: N815
+    sessionId: str | None = None  # noqa: N815
+    trace: Any = None
+    observations: list[Any] | None = None
+
+
+_record = msgspec.json.Decoder(Observation).decode
+
+
+class Langfuse:
+    """The adapter; see `analyzer.read.adapter.Adapter`."""
+
+    name: ClassVar[str] = "langfuse"
+    title: ClassVar[str] = "Langfuse trace downloads and observations"
+    known_by: ClassVar[str] = "`trace` beside `observations`, or observations with `traceId`, `type` and `startTime`"
+    loses: ClassVar[tuple[str, ...]] = (
+        "Payloads are in the shape of whatever framework was traced: what is in no known shape is not read.",
+        "Tool tables are recorded only where the framework passed them on.",
+        "Tools mostly have no call id: of several open calls of one name the first is taken to be run.",
+        "Payloads are kept as texts in texts: a pointer leads to the outermost one.",
+    )
+
+    def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
+        self._rows = rows
+        self._dialogue = Dialogue(self.name, rows, _said, executed=True)
+        memory = rows.shared.setdefault(f"{self.name} calls", ({}, {}))
+        self._open: dict[str, list[tuple[str, str | None, str | None]]] = memory[0]
+        """The calls of a session that no observation shows to be run: pair id, call id, name."""
+        self._runs: dict[tuple[str, str | None], int] = memory[1]
+
+    @staticmethod
+    def sniff(records: Sequence[Any], path: str) -> float:
+        """How many of the records are of this format, and how surely."""
+        del path
+        return sum(map(_knows, records)) / len(records) if records else 0.0
+
+    def close(self) -> None:
+        """Nothing waits."""
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        self._dialogue.trim()
+        others: list[int] = []
+        base = event_number(self._source, block.first)
+        for index, raw in enumerate(block.raw):
+            event = base + (index << PART_BITS)
+            pointer = "" if block.pointer is None else block.pointer[index]
+            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
+            record, _, faults = opened(raw, _record, _knows, utf8=block.utf8)
+            if record is None or (record.observations is None and (record.traceId is None or record.type is None)):
+                others.append(index)
+                continue
+            self._rows.faults += [(event, None, *fault) for fault in faults]
+            self._take(record, place)
+        return others
+
+    def _take(self, record: Observation, place: Place) -> None:
+        if record.observations is None:
+            self._observation(record, place, record.sessionId or record.traceId or "")
+            return
+        trace = record.trace if isinstance(record.trace, dict) else {}
+        named = [trace.get(name) for name in ("sessionId", "id")]
+        listed: list[tuple[str, int, Observation]] = []
+        for index, each in enumerate(record.observations):
+            try:
+                one = msgspec.convert(each, Observation)
+            except (msgspec.ValidationError, RecursionError):
+                continue
+            listed.append((one.startTime or "", index, one))
+        session = next((name for name in named if isinstance(name, str) and name), "")
+        for _, index, one in sorted(listed, key=lambda each: each[:2]):
+            to = f"{place.pointer}/observations/{index}"
+            self._observation(one, msgspec.structs.replace(place, pointer=to), session or one.traceId or "")
+        if not listed:
+            self._dialogue.move(place)
+            self._dialogue.cursor.event("trace", "notice", session or None)
+
+    def _observation(self, one: Observation, place: Place, session: str) -> None:
+        here = msgspec.structs.replace(place, when=one.startTime)
+        kind = (one.type or "").upper()
+        if kind in ("GENERATION", "LLM"):
+            self._generation(one, here, session)
+        elif kind == "TOOL":
+            self._tool(one, here, session)
+        else:
+            self._dialogue.move(here)
+            failed = one.level == "ERROR"
+            self._dialogue.cursor.event(kind or "observation", "error" if failed else "notice", session or None)
+
+    def _generation(self, one: Observation, here: Place, session: str) -> None:
+        """A call of the model."""
+        value, layers = unpacked(one.input)
+        messages, to = _messages(value)
+        at = msgspec.structs.replace(here, pointer=here.pointer + "/input", opaque=layers > 0)
+        ask = Ask(
+            list(map(encoded, messages)),
+            to,
+            session or None,
+            tools=_table(value, one.metadata),
+            model=one.model,
+        )
+        self._dialogue.ask(ask, at if messages else here)
+        if one.level == "ERROR" and one.output is None:
+            self._dialogue.fail(here)
+            return
+        value, layers = unpacked(one.output)
+        said, to = _reply(value)
+        at = msgspec.structs.replace(here, pointer=here.pointer + "/output", opaque=layers > 0)
+        # A generation inside another one tells the same reply.
+        ids = [call.call_id for call in said.calls]
+        reply = "+".join(map(str, ids)) if ids and all(ids) else one.id
+        self._dialogue.answer(said, at, native="GENERATION", to=to, reply=reply)
+        waiting = self._open.setdefault(session, [])
+        waiting += [each for each in self._dialogue.made if each not in waiting]
+
+    def _tool(self, one: Observation, here: Place, session: str) -> None:
+        """A call that was run, with its result."""
+        asked, layers = unpacked(one.input)
+        told, _ = unpacked(one.metadata)
+        call_id = _call_id(asked, told)
+        name = one.name or ""
+        pair_id, name = self._pair(session, call_id, name)
+        self._dialogue.move(here)
+        event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
+        inner = asked.get("args", asked.get("arguments")) if isinstance(asked, dict) and call_id else None
+        text, container = payload(inner if inner is not None else asked if layers < 2 else one.input)
+        shown = (event, session or None, None, self.name, "executor")
+        self._rows.call_sightings.append(
+            (
+                *(*shown, None, None, call_id, pair_id, "function", None, name, text, container),
+                *(None, "client", None, "/input"),
+            )
+        )
+        failed = one.level == "ERROR"
+        if one.output is None and not failed:
+            return
+        text, container = payload(one.output)
+        error = one.statusMessage or (None if text else "the observation is marked as an error")
+        self._rows.result_sightings.append(
+            (
+                *(*shown, f"{pair_id}@{one.id or event}", call_id, pair_id, name, False if failed else None, None),
+                *(error if failed else None, text, container, None, None, None),
+                "/output" if one.output is not None else "",
+            )
+        )
+
+    def _pair(self, session: str, call_id: str | None, name: str) -> tuple[str, str]:
+        """What pairs a run with the model's call, and the call's name: a tracer may add words of its own to it."""
+        waiting = self._open.get(session, [])
+        for found in waiting:
+            if found[1] == call_id if call_id is not None else found[2] and name.split()[-1:] == [found[2]]:
+                waiting.remove(found)
+                return found[0], found[2] or name
+        if call_id is not None:
+            return call_id, name
+        nth = self._runs.get((session, name), 0) + 1
+        self._runs[session, name] = nth
+        return f"{name}#{nth}", name
+
+
+def _messages(value: Any) -> tuple[list[Any], str]:
+    """The messages in what was sent, and the pointer to their list."""
+    if isinstance(value, list):
+        return value, ""
+    if isinstance(value, dict):
+        for name in _LISTS:
+            inner, layers = unpacked(value.get(name))
+            if isinstance(inner, list):
+                return inner, "" if layers else f"/{name}"
+        return ([value], "") if "role" in value else ([], "")
+    return ([value], "") if isinstance(value, str) else ([], "")
+
+
+def _reply(value: Any) -> tuple[Said, str]:
+    """What the model said, and the pointer to the message."""
+    if isinstance(value, list) and value:
+        whole = Said("assistant")
+        for each in value:
+            said, _ = _reply(each)
+            whole.calls = [*whole.calls, *said.calls]
+            whole.text = said.text if whole.text is None else whole.text
+        for call in whole.calls:
+            call.to = ""
+        return whole, ""
+    if isinstance(value, dict):
+        choices = value.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+            return said_of(choices[0].get("message")), "/choices/0/message"
+        for name in ("message", "output", "generation"):
+            if isinstance(value.get(name), dict):
+                return said_of(value[name]), f"/{name}"
+        if value.get("type") in ("tool_use", "tool-call", "tool_call", "function_call"):
+            return Said("assistant", calls=[call_of(value, "")]), ""
+    return said_of(value), ""
+
+
+def _table(value: Any, metadata: Any) -> bytes:
+    """The tool table that was sent, wherever the tracer put it."""
+    told, _ = unpacked(metadata)
+    attributes = unpacked(told.get("attributes"))[0] if isinstance(told, dict) else None
+    for holder in (value, told, attributes):
+        for name in _TABLES:
+            tools, _ = unpacked(holder.get(name)) if isinstance(holder, dict) else (None, 0)
+            if isinstance(tools, list) and tools:
+                return encoded([unpacked(each)[0] for each in tools])
+    return b""
+
+
+def _call_id(*holders: Any) -> str | None:
+    for holder in holders:
+        for name in ("toolCallId", "tool_call_id", "call_id") if isinstance(holder, dict) else ():
+            if isinstance(holder.get(name), str) and holder[name]:
+                return str(holder[name])
+    return None
+
+
+def _said(raw: bytes) -> Said:
+    try:
+        return said_of(unpacked(_json(raw))[0])
+    except (msgspec.DecodeError, RecursionError):
+        return Said()
+
+
+def _knows(record: Any) -> float:
+    """How surely a parsed record is a download or an observation."""
+    if not isinstance(record, dict):
+        return 0.0
+    if isinstance(record.get("observations"), list):
+        return 1.0 if isinstance(record.get("trace"), dict) or "traceId" in record else 0.6
+    return 0.9 if isinstance(record.get("type"), str) and "traceId" in record and "startTime" in record else 0.0
