@@ -382,6 +382,9 @@ SCHEMA_FACTS = _schema(
     }
 )
 
+#: Channels of schemas that the caller gives: no log advertises these.
+GIVEN = ("contract", "code")
+
 CONTRACTS = _schema(
     {
         "tool": pl.String,  # name as the file gives it, `server/name` where it says so
@@ -393,6 +396,7 @@ CONTRACTS = _schema(
         "line": pl.Int64,
         "pointer": pl.String,
         "version": pl.String,  # of the program whose tools the file captures; null: whatever the version
+        "channel": pl.String,  # contract (a file), code (Python that was named)
     }
 )
 

@@ -18,6 +18,7 @@ def following(audit: Audit, given: Given) -> str:
     """The command that shows the worst finding; without findings, the one that leads on from what was read."""
     paths, contracts = given["paths"], given["contracts"]
     same = [part for each in contracts for part in ("--contracts", each)]
+    same += [part for each in given["executed"] for part in ("--executed", each)]
     same += ["--input-format", given["input_format"]] if given["input_format"] else []
     for path in audit.inputs:
         if path["format"]:

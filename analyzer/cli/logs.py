@@ -23,6 +23,7 @@ class Given(TypedDict):
 
     paths: tuple[str, ...]
     contracts: tuple[str, ...]
+    executed: tuple[str, ...]
     final_schema: str | None
     input_format: str | None
     session: str | None
@@ -47,6 +48,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="FILE-OR-DIR",
         help="Contracts of the tools as they are executed: a map of tool names to schemas, a provider's tool table, "
         "or a folder of TOOL.arguments.json and TOOL.output.json. Repeatable.",
+    ),
+    click.option(
+        "--executed",
+        multiple=True,
+        metavar="MODULE:NAME",
+        help="The tools as Python has them: a function, a model, a map of tool names to these, or a list. It is "
+        "imported, and so run. Repeatable.",
     ),
     click.option("--final-schema", metavar="FILE", help="Schema of the final answer's object."),
     click.option("--input-format", metavar="NAME", help="Read all as this format; see `analyzer formats`."),
@@ -84,6 +92,7 @@ def audited(
         done = audit(
             given["paths"],
             contracts=given["contracts"],
+            executed=given["executed"],
             final_schema=given["final_schema"],
             select=select,
             ignore=ignore,
@@ -102,6 +111,9 @@ def audited(
             console.complain(f"{what} at {each['path']}", "`analyzer formats` lists what is read")
     if not done.inputs and not done.problems:
         console.complain(f"no log found at {', '.join(given['paths'])}", "`analyzer formats` lists what is read")
+    session = given["session"]
+    if session is not None and not done.summary["sessions"] and any(each["format"] for each in done.inputs):
+        raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
     return done
 
 

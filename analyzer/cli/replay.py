@@ -26,8 +26,9 @@ from analyzer.errors import UsageError
     "--against",
     multiple=True,
     required=True,
-    metavar="FILE-OR-DIR",
-    help="The other contracts: a contract file, a tool table or a folder of pins. Repeatable.",
+    metavar="FILE-OR-DIR-OR-MODULE:NAME",
+    help="The other contracts: a contract file, a tool table, a folder of pins, or Python as for --executed. "
+    "Repeatable.",
 )
 @shared.output_format
 @logs.output
@@ -42,11 +43,13 @@ def command(*, against: tuple[str, ...], form: str, output: str | None, no_color
     Exit status: 0; 1 where a payload that passed would fail; 3 where a log or a contract could not be read, or the
     contracts speak of no tool that was called.
     """
+    from analyzer.contracts.executed import is_executed, load_executed
     from analyzer.contracts.files import load_contracts
     from analyzer.replay.against import replay
     from analyzer.report import flips
 
-    contracts = load_contracts([Path(path) for path in against])
+    named = [each for each in against if is_executed(each)]
+    contracts = load_contracts([Path(path) for path in against if path not in named]).beside(load_executed(named))
     for problem in contracts.problems:
         console.complain(str(problem), console.advice(problem))
     if not contracts.entries:

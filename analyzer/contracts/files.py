@@ -60,7 +60,7 @@ class Contract:
     pointer: str
     judge: Judge | None = field(default=None, compare=False, repr=False)
     version: str | None = None  #: of the program whose tools these are, where the file's name says it
-
+    channel: str = "contract"  #: `contract`: a file; `code`: Python that was named
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,18 @@ class Contracts:
 
     entries: tuple[Contract, ...] = ()
     problems: tuple[ContractFileError, ...] = ()
+
+    def beside(self, other: Contracts) -> Contracts:
+        """These and the other's; where both have one role of one tool, and differ, these are kept and it is said."""
+        mine = {(each.tool, each.server, each.role): each for each in self.entries}
+        clashes = []
+        for entry in other.entries:
+            known = mine.setdefault((entry.tool, entry.server, entry.role), entry)
+            if known.schema_id != entry.schema_id:
+                clashes.append(_clash(known, entry))
+        keys = {(each.tool, each.server, each.role) for each in self.entries}
+        more = tuple(each for each in other.entries if (each.tool, each.server, each.role) not in keys)
+        return Contracts(self.entries + more, self.problems + other.problems + tuple(clashes))
 
     def find(self, tool: str, role: str, *, server: str | None = None) -> Contract | None:
         """Return the contract of a tool: that of its server, else the one without a server, else the only one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from analyzer.contracts.files import definitions, value_of
+from analyzer.contracts.executed import is_executed, load_executed
+from analyzer.contracts.files import Contract, Definition, definitions, value_of
 from analyzer.contracts.versions import versions
 from analyzer.errors import UsageError
+from analyzer.frames import GIVEN
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ def is_version(text: str) -> bool:
 
 
 def from_file(text: str) -> Operand:
-    """Read a file or a folder. Raises ContractFileError or UsageError."""
+    """Read a file or a folder, or `package.module:name`. Raises ContractFileError or UsageError."""
     path = Path(text)
-    found, problems = definitions([path])
+    found: Sequence[Definition | Contract]
+    found, problems = (load_executed([text]).entries, []) if is_executed(text) else definitions([path])
     if found:
         if problems:
             raise problems[0]
@@ -50,7 +53,7 @@ def from_file(text: str) -> Operand:
 def from_log(text: str, frames: Mapping[str, pl.DataFrame]) -> Operand:
     """A version of the arguments: TOOL@NUMBER, TOOL@first, TOOL@last, TOOL@SCHEMA_ID; outputs: TOOL.output@NUMBER."""
     name, _, wanted = text.rpartition("@")
-    rows = versions(frames).filter(pl.col("channel") != "contract")
+    rows = versions(frames).filter(~pl.col("channel").is_in(list(GIVEN)))
     texts = dict(frames["schemas"].select("schema_id", "text").iter_rows())
     role = "arguments"
     mine = rows.filter((pl.col("role") == role) & _named(name))

@@ -101,12 +101,12 @@ def tools_of(tables: pl.DataFrame, store: SchemaStore) -> pl.DataFrame:
 
 
 def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFrame:
-    """The entries of contract files as CONTRACTS; the schemas go to the store."""
+    """The entries of contract files and of code as CONTRACTS; the schemas go to the store."""
     rows = [
         (
             f"{entry.server}/{entry.tool}" if entry.server else entry.tool,
             *(entry.server, entry.tool, entry.role, store.add(entry.schema, dialect=entry.dialect, judge=entry.judge)),
-            *(entry.file, entry.line, entry.pointer, entry.version),
+            *(entry.file, entry.line, entry.pointer, entry.version, entry.channel),
         )
         for entry in (contracts.entries if contracts is not None else ())
     ]

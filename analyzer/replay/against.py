@@ -12,7 +12,7 @@ import polars as pl
 from analyzer.contracts.engine import Judge
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of
-from analyzer.frames import FAILURE, OFFERS, VERDICTS, VIOLATIONS
+from analyzer.frames import FAILURE, GIVEN, OFFERS, VERDICTS, VIOLATIONS
 from analyzer.replay.force import in_force
 from analyzer.replay.observations import regretted
 from analyzer.replay.payloads import read_payload
@@ -69,7 +69,7 @@ def replay(
         *(calls, results, in_force(calls, nothing, "arguments"), in_force(calls, nothing, "output")),
         *(contracts_of(contracts, store), nothing, frames["faults"], store),
     )
-    judged = verdicts.filter(pl.col("channel") == "contract")
+    judged = verdicts.filter(pl.col("channel").is_in(list(GIVEN)))
     after = _told(judged, violations).select("call", "role", "reason", "failures", after="verdict_is")
     before = _told(_deciding(frames["verdicts"]), frames["violations"]).select(
         "call", "role", before="verdict_is", keywords_before="failures"

@@ -116,6 +116,7 @@ def final_verdicts(
         "file": final.file,
         "line": 1,
         "pointer": "",
+        "channel": "contract",
     }
     return (
         pl.DataFrame(verdicts, schema=VERDICTS),

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.contracts.timeline import SchemaStore
-from analyzer.frames import FAULTS, VERDICTS, VIOLATIONS
+from analyzer.frames import FAULTS, GIVEN, VERDICTS, VIOLATIONS
 from analyzer.replay.payloads import Payload, read_payloads
 from analyzer.visible import visible
 
@@ -96,13 +96,19 @@ def _given(frame: pl.DataFrame, contracts: pl.DataFrame, role: str) -> pl.DataFr
         frame, mine = _of_version(frame, captured), mine.filter(pl.col("version").is_null())
     else:
         frame = frame.with_columns(captured=pl.lit(None, pl.String))
-    exact = mine.filter(pl.col("server").is_not_null()).select("server", "name", own="schema_id")
-    bare = mine.filter(pl.col("server").is_null()).select("name", any_server="schema_id")
+    exact = mine.filter(pl.col("server").is_not_null()).select("server", "name", own="schema_id", own_channel="channel")
+    bare = mine.filter(pl.col("server").is_null()).select("name", any_server="schema_id", any_channel="channel")
     return (
         frame.join(exact, on=["server", "name"], how="left", maintain_order="left")
         .join(bare, on="name", how="left", maintain_order="left")
-        .with_columns(given=pl.coalesce("captured", "own", "any_server"))
-        .drop("own", "any_server", "captured", "running")
+        .with_columns(
+            given=pl.coalesce("captured", "own", "any_server"),
+            # A capture is always a file.
+            given_channel=pl.when(pl.col("captured").is_not_null())
+            .then(pl.lit("contract"))
+            .otherwise(pl.when(pl.col("own").is_not_null()).then("own_channel").otherwise("any_channel")),
+        )
+        .drop("own", "any_server", "own_channel", "any_channel", "captured", "running")
     )
 
 
@@ -150,7 +156,7 @@ def _arguments(
         result=pl.lit(None, pl.Int64),
         structured=pl.lit(None, pl.String),
         schema_id=pl.when(stands_in).then("given").when(usable).then("schema_id"),
-        channel=pl.when(stands_in).then(pl.lit("contract")).otherwise("channel"),
+        channel=pl.when(stands_in).then("given_channel").otherwise("channel"),
         offer_event=pl.when(stands_in).then(nothing).otherwise("offer_event"),
         offer_pointer=pl.when(stands_in).then(nothing).otherwise("offer_pointer"),
         other_schema=pl.when(pl.col("other_state") == "offered").then("other_schema"),
@@ -172,7 +178,7 @@ def _outputs(
     return frame.with_columns(
         between=(pl.col("window") == "bracketed") & pl.col("other_state").is_not_null() & ~stands_in,
         schema_id=pl.coalesce("schema_id", "given"),
-        channel=pl.when(stands_in).then(pl.lit("contract")).otherwise("channel"),
+        channel=pl.when(stands_in).then("given_channel").otherwise("channel"),
         offer_event=pl.when(stands_in).then(nothing).otherwise("offer_event"),
         offer_pointer=pl.when(stands_in).then(nothing).otherwise("offer_pointer"),
         window=pl.when(stands_in).then(pl.lit("exact")).otherwise("window"),
@@ -200,13 +206,13 @@ class _Court:
     def _judge(self, owed: pl.DataFrame, role: str) -> None:
         values, odd = self._payloads(owed, role)
         self._side(owed, values, odd, role, "advertised")
-        differs = pl.col("given").is_not_null() & (pl.col("channel") != "contract")
+        differs = pl.col("given").is_not_null() & ~pl.col("channel").is_in(list(GIVEN))
         second = owed.with_row_index("place").filter(differs & pl.col("given").ne_missing(pl.col("schema_id")))
         if second.is_empty():
             return
         places = second["place"].to_list()
         executed = second.with_columns(
-            schema_id="given", channel=pl.lit("contract"), window=pl.lit("exact"), between=pl.lit(value=False),
+            schema_id="given", channel="given_channel", window=pl.lit("exact"), between=pl.lit(value=False),
             offer_event=pl.lit(None, pl.Int64), offer_pointer=pl.lit(None, pl.String), other_schema=pl.lit(None, pl.String),
         )
         again = {number: odd[place] for number, place in enumerate(places) if place in odd}

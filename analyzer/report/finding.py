@@ -22,6 +22,7 @@ _CHANNELS = {
     "listing": "listed by the server",
     "registry": "registered by the host",
     "contract": "given by a contract file",
+    "code": "made of the executed code",
 }
 
 

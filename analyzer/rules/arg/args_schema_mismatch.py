@@ -29,8 +29,8 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.LazyFrame:
     """Calls whose arguments were judged invalid."""
-    file = pl.col("channel") == "contract"
-    schema = pl.when(file).then(pl.lit("the contract file")).otherwise(pl.lit("the schema in force"))
+    said = {"contract": "the contract file", "code": "the executed code"}
+    schema = pl.col("channel").replace_strict(said, default="the schema in force")
     passes = pl.concat_str(pl.lit("Another version of the tool ("), "passes", pl.lit(") accepts these arguments: "))
     return (
         decided(trace, "arguments", "call")

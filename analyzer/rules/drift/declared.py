@@ -22,29 +22,31 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
     if pairs.is_empty():
         return []
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
-    known: dict[tuple[str, str, str, bool], Direction | None] = {}
+    known: dict[tuple[str, str, str, bool, str], Direction | None] = {}
     found = []
     for row in pairs.iter_rows(named=True):
         role, strict = row["role"], bool(row["strict"])
         a, b = (decode(texts.get(row[side])) for side in ("schema_id", "executed"))
-        key = (row["schema_id"], row["executed"], role, strict)
+        whose = "code" if row["via"] == "code" else "contract file"
+        second = f"the {whose.rpartition(' ')[2]}'s"
+        key = (row["schema_id"], row["executed"], role, strict, second)
         if key not in known:
-            known[key] = direction(a, b, role, second="the file's", strict=strict)
+            known[key] = direction(a, b, role, second=second, strict=strict)
         said = known[key]
         if said is not None and said.confidence == "hint":  # a recorded payload may decide what no proof did
             payloads = _payloads(trace, row["session"], row["tool"], role)
-            said = direction(a, b, role, second="the file's", strict=strict, payloads=payloads)
+            said = direction(a, b, role, second=second, strict=strict, payloads=payloads)
         if said is None:
             continue
         calls = _disagreeing(trace, row["session"], row["tool"], role)
         on = f" They disagree on {len(calls)} recorded call{'s' if len(calls) > 1 else ''}." if calls else ""
-        what = "arguments" if role == "arguments" else "outputs"
+        what, verb = ("arguments", "takes") if role == "arguments" else ("outputs", "gives")
         hit = {
             **{name: row[name] for name in ("session", "event", "pointer", "tool", "schema_id", "channel")},
             "offer_event": row["event"],
             "offer_pointer": row["pointer"],
             "contract_file": row["file"],
-            "message": f"The {what} that the contract file takes are not those advertised: {said.words}.{on}",
+            "message": f"The {what} that the {whose} {verb} are not those advertised: {said.words}.{on}",
             "hint": "Advertise what the executor enforces: generate both from one definition.",
             "severity": None if said.breaks else "warning",
             "confidence": said.confidence,
@@ -59,7 +61,7 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
 def _pairs(trace: Trace) -> pl.DataFrame:
     """Advertised schema and contract of one tool, where they are not the same text; the first offer of each."""
     files = trace.contracts.lazy().filter(~pl.col("file").str.contains(PINNED))
-    contracts = files.select("server", "name", "role", "file", executed="schema_id")
+    contracts = files.select("server", "name", "role", "file", via="channel", executed="schema_id")
     server = pl.col("tool").str.extract("^(?:mcp|namespace):([^:]*):")
     return (
         trace.offers.lazy()

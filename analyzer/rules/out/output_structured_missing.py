@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.frames import GIVEN
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
@@ -42,7 +43,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         if isinstance(value := decode(text), dict | list) and not _same(value, text, decode(structured))
     )
     declared = trace.verdicts.lazy().filter(
-        pl.col("role") == "output", pl.col("channel") != "contract", pl.col("verdict_is") == "valid"
+        pl.col("role") == "output", ~pl.col("channel").is_in(list(GIVEN)), pl.col("verdict_is") == "valid"
     )
     absent = (
         trace.results.lazy()
