@@ -57,6 +57,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Langfuse,
 )
 
+_UNREADABLE = ("unreadable", "truncated", "too_large")
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 
@@ -169,11 +170,15 @@ class _Reader:
         for offset, length, line in block.oversized:
             detail = f"the record has {length} bytes, the limit is {MAX_RECORD}"
             self._broken(event_number(self._source.number, block.first), offset, length, line, "", "too_large", detail)
+        self.unreadable += len(block.oversized)
+        before = len(self._rows.faults)
         left = self._adapter(self._order[0]).read(block)
         if len(left) < len(block.raw):
             self.known.add(self._order[0])
         for index in left:
             self._other(block, index)
+        # Bodies of exchanges too.
+        self.unreadable += len({fault[0] for fault in self._rows.faults[before:] if fault[2] in _UNREADABLE})
 
     def _other(self, block: Block, index: int) -> None:
         """A record that the file's first adapter does not know."""
@@ -204,7 +209,6 @@ class _Reader:
     def _broken(
         self, event: int, offset: int, length: int, line: int, pointer: str, fault: str, detail: str, at: int | None = None
     ) -> None:
-        self.unreadable += 1
         self._event(event, offset, length, line, pointer, "", "broken")
         self._rows.faults.append((event, None, *Fault(fault, "", detail, at)))
 

@@ -25,7 +25,7 @@ from analyzer.read.claude.blocks import (
 )
 from analyzer.read.claude.conversation import Conversation, Conversations, Sent, digest, gist, sent_as
 from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.exchange import Body, exchange_of
+from analyzer.read.openai.exchange import Body, exchange_of, unread
 from analyzer.read.records import Block as Records
 from analyzer.read.records import with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
@@ -273,6 +273,7 @@ class AnthropicMessages:
             asked = None
         if asked is None and not exchange.url:
             return False
+        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
         self._end()
         self._flush(None)
         if asked is not None and request is not None:

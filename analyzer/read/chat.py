@@ -16,7 +16,7 @@ import msgspec
 from analyzer.frames import PART_BITS
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said, held, listed, opened
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_of
+from analyzer.read.openai.exchange import Body, exchange_of, unread
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows, event_number
@@ -296,6 +296,7 @@ class OpenAIChat:
                 asked = None
         if asked is None and not exchange.url:
             return False
+        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
         self._end()
         self._dialogue.forget()
         before = self._dialogue.cursor.next

@@ -15,7 +15,7 @@ import msgspec
 from analyzer.frames import PART_BITS
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said, held, listed, opened
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_of
+from analyzer.read.openai.exchange import Body, exchange_of, unread
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
@@ -222,6 +222,7 @@ class Gemini:
             asked = opened(request.frames[0], _record, _knows, utf8=False)[0]
         if not exchange.url and (asked is None or not asked.contents):
             return False
+        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
         self._end()
         self._dialogue.forget()
         before = self._dialogue.cursor.next

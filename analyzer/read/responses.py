@@ -13,7 +13,7 @@ import msgspec
 from analyzer.frames import PART_BITS
 from analyzer.read.openai.bodies import Record, asks, record_of
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_of
+from analyzer.read.openai.exchange import Body, exchange_of, unread
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
@@ -170,6 +170,7 @@ class Responses:
             if not exchange.url:
                 return False
         accepted = None if exchange.status is None else exchange.status < _REFUSED
+        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
         self._transcript.flush(None)
         self._transcript.cursor.move(place)
         session = None

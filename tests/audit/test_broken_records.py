@@ -174,3 +174,28 @@ def test_an_event_of_an_item_without_the_item_is_told(members: dict[str, None], 
     empty = {"type": "agent.session.turn.item.added", "session_id": SESSION, "turn_id": "t1", **members}
     findings = run(tmp_path, [*begun(), empty, *_call(), *ended()]).findings.filter(pl.col("rule") == "LOG010")
     assert findings.select("severity", pl.col("location").struct.field("line")).rows() == [("info", 4)]
+
+
+def test_a_body_that_was_cut_is_said_to_be_unread(tmp_path: Path) -> None:
+    posted, listed = json.dumps({"events": [post()]}), json.dumps(_page([answered()]))
+    sent = exchange("POST", f"/{SESSION}/events", posted[:-9], None, 202)
+    got = exchange("GET", f"/{SESSION}/items", None, listed[:-5])
+    plain = exchange("GET", f"/{SESSION}/items", None, "[bad gateway] try again", 502)
+    whole = exchange("POST", f"/{SESSION}/events", posted, listed, 202)
+    audit = run(tmp_path, [*begun(), *_call()[:2], sent, got, plain, whole, *_call()[2:], *ended()])
+    where = audit.findings.filter(pl.col("rule") == "LOG001")["location"]
+    assert [(place["line"], place["pointer"]) for place in where] == [(6, "/http/body"), (7, "/response/body")]
+    assert audit.inputs[0]["unreadable"] == 2
+
+
+@pytest.mark.parametrize("half", ["request", "response"])
+def test_a_cut_body_of_another_wire_is_told_too(half: str, tmp_path: Path) -> None:
+    bodies = {
+        "request": json.dumps({"model": "m", "input": "hi", "tools": []}),
+        "response": json.dumps({"object": "response", "id": "r", "model": "m", "output": []}),
+    }
+    bodies[half] = bodies[half][:-4]
+    request = {"method": "POST", "url": "https://api.test/v1/responses", "body": bodies["request"]}
+    audit = run(tmp_path, lines([{"request": request, "response": {"status": 200, "body": bodies["response"]}}]))
+    [message] = audit.findings.filter(pl.col("rule") == "LOG001")["message"]
+    assert f"the text at /{half}/body is cut" in message

@@ -12,6 +12,7 @@ import re
 
 import msgspec
 
+from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.values import ABSENT, Raw, first
 
 _string = msgspec.json.Decoder(str).decode
@@ -86,6 +87,8 @@ _half = msgspec.json.Decoder(_Half).decode
 _text = msgspec.json.Decoder(_Text).decode
 # Texts inside JSON may hold what Python takes for line ends (U+2028 and others).
 _LINE_END = re.compile(r"\r\n|\r|\n")
+# How JSON begins; other texts may begin with a bracket too.
+_JSON = re.compile(rb"""\{\s*(?:["}]|$)|\[\s*(?:["{\[\]]|$)""")
 _MEMBERS = ("parsed_body", "json", "body", "postData", "content")
 
 
@@ -171,6 +174,19 @@ def opened(text: str, pointer: str) -> Body | None:
             frames.append("\n".join(data).encode("utf-8", "replace"))
             data = []
     return Body(tuple(frames), pointer, opaque=True, stream=True)
+
+
+def unread(*bodies: Body | None) -> list[Fault]:
+    """What was kept as text, begins as JSON does and is none: a recorder has mostly cut it."""
+    faults: list[Fault] = []
+    for body in bodies:
+        for frame in body.frames if body is not None and body.opaque else ():
+            parsed = parse(frame) if _JSON.match(frame) else None
+            if body is not None and isinstance(parsed, Unreadable):
+                what = f"the text at {body.pointer}"
+                detail = f"{what} is cut" if parsed.cut else f"{what} is no JSON: {parsed.detail}"
+                faults.append(Fault("unreadable", "", detail, parsed.at))
+    return faults
 
 
 def _code(raw: Raw) -> int | None:

@@ -1,6 +1,7 @@
 """A record cannot be read: it is no JSON, no stream frame, or too large.
 
-What it says: which record, at which byte, and why. The record is left out; everything before and after it is read.
+What it says: which record, at which byte, and why. The record is left out; everything before and after it is read. Of a
+recorded exchange one body alone may be unreadable: it is left out, and the rest of the exchange is read.
 Why it matters: what stood there was not audited. A result in a broken record looks like a call without an answer.
 Bad:
     turn
@@ -25,17 +26,20 @@ from analyzer.trace import Trace
 def check(trace: Trace) -> pl.LazyFrame:
     """One hit for each record that was left out."""
     left_out = pl.col("fault").is_in(["unreadable", "too_large"])
-    where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(sentence(" (byte {} of the record)", "at"))
+    body = pl.col("detail").str.starts_with("the text at /").fill_null(value=False)
+    whole = pl.when(body).then(pl.lit("it")).otherwise(pl.lit("the record"))
+    where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(sentence(" (byte {} of {})", "at", whole))
     return (
         trace.faults.lazy()
         .filter(left_out)
         .select(
             "session",
             "event",
-            pointer=pl.lit(""),
+            "pointer",
             keyword="fault",
             message=pl.concat_str(
-                pl.lit("A record cannot be read and is left out: "),
+                pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
+                pl.lit(" cannot be read and is left out: "),
                 pl.col("detail").fill_null("no JSON"),
                 where,
                 pl.lit("."),
