@@ -94,10 +94,7 @@ def at_work(audit: Path, events: int) -> dict[str, float]:
     filters = []
     kept = {"type:tool": events // 10, "turn_777": 440 if events >= 1_000_000 else 0, "kind=delta": events * 8 // 10}
     for word, count in kept.items():
-        terminal.send("f")
-        terminal.quiet(0.2)
-        terminal.send("\x15", word)
-        terminal.quiet(0.2)
+        filter_prompt(terminal, word)
         began, before = time.monotonic(), len(terminal.output)
         terminal.send("enter")
         while f" of {count:,}".encode() not in terminal.output[before:]:
@@ -107,9 +104,7 @@ def at_work(audit: Path, events: int) -> dict[str, float]:
         filters.append((time.monotonic() - began) * 1000)
         terminal.quiet(0.5)
     out["filter_median"] = statistics.median(filters)
-    terminal.send("f")
-    terminal.quiet(0.2)
-    terminal.send("\x15", "!delta turn~777")
+    filter_prompt(terminal, "!delta turn~777")
     terminal.send("enter")
     during = [terminal.press("j")[0] for _ in range(5)]
     out["key_while_filtering"] = statistics.median(during)
@@ -120,6 +115,20 @@ def at_work(audit: Path, events: int) -> dict[str, float]:
     assert terminal.end() == 0
     out["leaving"] = (time.monotonic() - began) * 1000
     return out
+
+
+def filter_prompt(terminal: Terminal, text: str) -> None:
+    """Open the prompt, empty it and type: keys that come before it is open would be commands."""
+    before = len(terminal.output)
+    terminal.send("f")
+    terminal.until(b"filter: word", since=before)
+    terminal.quiet(0.5)
+    terminal.send("\x15")
+    terminal.quiet(0.3)
+    for character in text:
+        terminal.send(character)
+        terminal.quiet(0.03)
+    terminal.quiet(0.3)
 
 
 def big_event(folder: Path) -> dict[str, float]:

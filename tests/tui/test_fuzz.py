@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from analyzer.tui.keys import KEYS
+from analyzer.tui.screens.place import Place
 from tests.tui.driver import Driver, opened, run
 from tests.tui.test_hostile import unsafe
 
 BOUND = sorted({name for key in KEYS for name in key.keys.split(",")} - {"Q", "ctrl+q"})
 # Letters that a prompt takes, and keys that no table names: they must do nothing.
 OTHERS = ["$", "A", "B", "backspace", "ctrl+x", "f9", "insert", "comma", "ctrl+p"]
+OPENING = ["enter", "enter", "a", "t", "c", "u", "d", "i", "r", "T"]
+LEAVING = ["escape", "enter"]
 SCREENS = {
     "Overview",
     "Workspace",
@@ -33,17 +36,24 @@ SCREENS = {
 
 
 async def hammer(driver: Driver, keys: int, seed: int) -> set[str]:
-    """Press random keys, mostly without waiting for what follows, and give the screens that were seen."""
+    """Press random keys, mostly without waiting for what follows, and give the screens that were seen.
+
+    Keys that open something are a little likelier, prompts do not swallow everything, and a filter that keeps nothing
+    does not stay for ever: else chance would spend its time in front of closed doors.
+    """
     chance = random.Random(seed)
     seen: set[str] = set()
     for number in range(keys):
-        pool = OTHERS if chance.random() < 0.05 else BOUND
-        key = chance.choice(pool)
+        asking = not isinstance(driver.app.screen, Place)
+        pool = OTHERS if chance.random() < 0.05 else LEAVING if asking and chance.random() < 0.3 else BOUND
+        key = chance.choice(OPENING if not asking and chance.random() < 0.25 else pool)
         if key == "x":
             continue  # exports are tried by name elsewhere: here they would write files
         await driver.app._press_keys([key])
         seen.add(type(driver.app.screen).__name__)
-        if number % 25 == 0:
+        if number % 150 == 149:
+            await driver.press(*["escape"] * 12, "f", "ctrl+u", "enter")
+        if number % 10 == 0:
             await driver.rest()
             assert unsafe(driver) == []
         if len(driver.app.screen_stack) > 12:
