@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,7 +25,8 @@ from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.assemble import assemble
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import with_repairs
-from analyzer.read import ADAPTERS, read
+from analyzer.read import read
+from analyzer.read.mapped import adapters_of
 from analyzer.read.files import STDIN, Evidence, Source, find
 from analyzer.read.recording import Recording
 from analyzer.read.rows import no_collection
@@ -127,6 +128,7 @@ def audit(
     ignore: Sequence[str] = (),
     settings: Settings | None = None,
     input_format: str | None = None,
+    mappings: Mapping[str, Mapping[str, str]] | None = None,
     session: str | None = None,
     partitions: int = 1,
     jobs: int = 1,
@@ -136,12 +138,14 @@ def audit(
     """Audit recorded logs: files, folders or `-`.
 
     `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
+    `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
     `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same.
     Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
     options that make no sense.
     """
     settings = settings or Settings()
-    if input_format is not None and input_format not in {adapter.name for adapter in ADAPTERS}:
+    adapters = adapters_of(mappings or {})
+    if input_format is not None and input_format not in {adapter.name for adapter in adapters}:
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
     code = _code(executed)
@@ -150,7 +154,13 @@ def audit(
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:
         partitions = max(partitions, jobs * 2)
-    recording = read(sources, input_format=input_format, recording=Recording(at_least=partitions), progress=report)
+    recording = read(
+        sources,
+        input_format=input_format,
+        recording=Recording(at_least=partitions),
+        progress=report,
+        adapters=adapters,
+    )
     given = load_contracts([Path(path) for path in contracts]).beside(code)
     final = None if final_schema is None else load_final_schema(final_schema)
     problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]

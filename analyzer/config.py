@@ -20,6 +20,29 @@ from analyzer.trace import Settings
 
 FILES = ("analyzer.toml", "pyproject.toml")
 
+FIELDS: dict[str, str] = {
+    "when": "true where a record is of this log; without it, every record in which another field finds something",
+    "session": "the session; records without one belong to the session around them",
+    "turn": "the turn",
+    "time": "a text or a number of seconds, milliseconds or microseconds since 1970",
+    "number": "a sequence number",
+    "type": "what the record is called",
+    "call_id": "the call, or the call that a result answers; without it results answer in order",
+    "name": "the tool",
+    "server": "the MCP server or namespace of the tool",
+    "arguments": "the arguments, as a value or as JSON text",
+    "status": "the state of the call",
+    "output": "the output of the tool",
+    "success": "whether the tool succeeded",
+    "error": "why it did not",
+    "role": "who says `text`",
+    "text": "a message",
+    "tools": "a tool table in any provider's shape",
+    "model": "the model",
+    "agent": "the agent",
+}
+"""What a mapping may say: where in a record of an in-house log each of these stands."""
+
 _HINTS = ("writes", "reads", "free_text", "shell")
 _SUPPRESSES = ("rule", "tool", "session", "group", "fingerprint")
 
@@ -153,10 +176,15 @@ class _File:
         return {
             name: {
                 member: self._expression(("mappings", name, member), value)
-                for member, value in self._table("mappings", name, value=table).items()
+                for member, value in self._mapping(name, table).items()
             }
             for name, table in mappings.items()
         }
+
+    def _mapping(self, name: str, value: Any) -> dict[str, Any]:
+        table = self._table("mappings", name, value=value)
+        self._known(("mappings", name), table, tuple(FIELDS))
+        return table
 
     def _expression(self, key: tuple[str, ...], value: Any) -> str:
         import jmespath

@@ -66,15 +66,25 @@ def _told(file: Path, class_name: str) -> Format:
     epilog=console.examples(
         "analyzer formats",
         "analyzer formats openai-agents-api",
+        "analyzer formats --try odd.jsonl",
     ),
 )
 @click.argument("name", required=False)
 @click.option(
+    "--try", "file", metavar="FILE", help="Show what the readers and the mappings make of a log's first records."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Read this configuration instead of the nearest one.")
+@click.option(
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
 )
 @click.option("--no-color", is_flag=True, help="No colour, even on a terminal.")
-def command(*, name: str | None, output_format: str, no_color: bool) -> None:
+def command(
+    *, name: str | None, file: str | None, config_file: str | None, output_format: str, no_color: bool
+) -> None:
     """List the recorded formats that are read, how each is recognised, and what it cannot prove."""
+    if file is not None:
+        _try(file, name, config_file, output_format, colour=console.colour(wanted=not no_color))
+        return
     found = formats()
     if name is not None:
         named = [each for each in found if each.name == name.lower()]
@@ -97,6 +107,27 @@ def command(*, name: str | None, output_format: str, no_color: bool) -> None:
             "document. It is told by its content, never by a file's name; --input-format NAME settles it."
         )
     console.write(paper.text())
+
+
+def _try(file: str, name: str | None, config_file: str | None, output_format: str, *, colour: bool) -> None:
+    """What becomes of the first records of a log."""
+    from analyzer import config
+    from analyzer.read.mapped import adapters_of
+    from analyzer.read.tried import tried
+
+    adapters = adapters_of(config.load(config_file).mappings)
+    names = [each.name for each in adapters]
+    if name is not None and name not in names:
+        raise UsageError(f"no format {name!r}{console.meant(name, names) or '; `analyzer formats` lists them'}")
+    found = tried(file, adapters=adapters, input_format=name)
+    if output_format == "json":
+        from analyzer.report.trial import document
+
+        console.write(document(found), "\n")
+        return
+    from analyzer.report.trial import page
+
+    console.write(page(found, file, width=console.width(), colour=colour))
 
 
 def _print(paper: Paper, each: Format, *, whole: bool) -> None:

@@ -98,6 +98,7 @@ def audited(
             ignore=ignore,
             settings=replace(given["config"].settings, assert_formats=given["assert_formats"]),
             input_format=given["input_format"],
+            mappings=given["config"].mappings,
             session=given["session"],
             jobs=jobs,
             keep_frames=keep_frames,
@@ -125,6 +126,6 @@ def _check(given: Given) -> None:
     if name is not None:
         from analyzer.cli.formats import formats
 
-        names = [each.name for each in formats()]
+        names = [*(each.name for each in formats()), *given["config"].mappings]
         if name not in names:
             raise UsageError(f"no format {name!r}{console.meant(name, names) or '; `analyzer formats` lists them'}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from analyzer.read.rows import Rows, event_number, no_collection
 from analyzer.read.toolbench import ToolBench
 from analyzer.read.vercel import VercelAI
 
-__all__ = ["ADAPTERS", "read"]
+__all__ = ["ADAPTERS", "first_values", "read"]
 
 ADAPTERS: tuple[type[Adapter], ...] = (
     AgentsApi,
@@ -58,6 +58,9 @@ ADAPTERS: tuple[type[Adapter], ...] = (
 )
 
 _UNREADABLE = ("unreadable", "truncated", "too_large")
+_How = tuple[str | None, Sequence[type[Adapter]]]
+"""The format that was given, and the adapters there are."""
+
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 
@@ -68,15 +71,16 @@ def read(
     input_format: str | None = None,
     recording: Recording | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    adapters: Sequence[type[Adapter]] = ADAPTERS,
 ) -> Recording:
     """Read every source into one recording. What cannot be opened is among its `problems`, and the rest is read.
 
-    `progress("read", sources done, sources in all)` is called before each.
+    `progress("read", sources done, sources in all)` is called before each. `adapters` are ADAPTERS, or these and more.
     """
     recording = recording if recording is not None else Recording()
     rows = Rows()
     with no_collection():
-        _read_all(sources, rows, recording, input_format, progress)
+        _read_all(sources, rows, recording, (input_format, adapters), progress)
     recording.add(rows.take())
     return recording
 
@@ -85,7 +89,7 @@ def _read_all(
     sources: list[Source],
     rows: Rows,
     recording: Recording,
-    input_format: str | None,
+    how: _How,
     progress: Callable[[str, int, int], None] | None,
 ) -> None:
     for number, source in enumerate(sources):
@@ -96,16 +100,16 @@ def _read_all(
         except InputError as error:
             recording.problems.append(error)
             continue
-        recording.sources.append(_read_source(source, stream, rows, recording, input_format))
+        recording.sources.append(_read_source(source, stream, rows, recording, how))
 
 
 def _read_source(
-    source: Source, stream: Stream, rows: Rows, recording: Recording, input_format: str | None
+    source: Source, stream: Stream, rows: Rows, recording: Recording, how: _How
 ) -> dict[str, Any]:
     digest = sha256()
     head = stream.peek(HEAD)
     kind = framing(head)
-    reader = _Reader(source, rows, head, kind, input_format)
+    reader = _Reader(source, rows, head, kind, how)
     count = _Counter(digest)
     if reader.recognised or source.named:
         for block in blocks(stream, kind, count):
@@ -147,20 +151,21 @@ class _Counter:
 class _Reader:
     """The records of one source, each given to the adapter that knows it."""
 
-    def __init__(self, source: Source, rows: Rows, head: bytes, kind: str, input_format: str | None) -> None:
+    def __init__(self, source: Source, rows: Rows, head: bytes, kind: str, how: _How) -> None:
+        input_format, self._known_adapters = how
         self._source = source
         self._rows = rows
         self._adapters: dict[str, Adapter] = {}
         self.known: set[str] = set()
         self.records = 0
         self.unreadable = 0
-        names = _ranked(head, kind, source.path) if input_format is None else [input_format]
+        names = _ranked(head, kind, source.path, self._known_adapters) if input_format is None else [input_format]
         self.recognised = bool(names)
-        self._order = names or [adapter.name for adapter in ADAPTERS]
+        self._order = names or [adapter.name for adapter in self._known_adapters]
 
     def _adapter(self, name: str) -> Adapter:
         if name not in self._adapters:
-            make = next(adapter for adapter in ADAPTERS if adapter.name == name)
+            make = next(adapter for adapter in self._known_adapters if adapter.name == name)
             self._adapters[name] = make(self._source.number, self._rows)
         return self._adapters[name]
 
@@ -196,7 +201,7 @@ class _Reader:
             self._broken(*place, pointer, fault, parsed.detail, parsed.at)
             return
         value, faults = parsed
-        scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in ADAPTERS]
+        scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in self._known_adapters]
         for score, name in sorted(scores, key=lambda pair: -pair[0]):
             if score > 0 and name != self._order[0] and not self._adapter(name).read(block.only(index)):
                 self.known.add(name)
@@ -222,14 +227,14 @@ class _Reader:
             adapter.close()
 
 
-def _ranked(head: bytes, kind: str, path: str) -> list[str]:
+def _ranked(head: bytes, kind: str, path: str, adapters: Sequence[type[Adapter]]) -> list[str]:
     """The adapters that know records of the head, the surest first."""
-    values = _first_values(head, kind)
-    scores = [(adapter.sniff(values, path), adapter.name) for adapter in ADAPTERS] if values else []
+    values = first_values(head, kind)
+    scores = [(adapter.sniff(values, path), adapter.name) for adapter in adapters] if values else []
     return [name for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0]
 
 
-def _first_values(head: bytes, kind: str) -> list[Any]:
+def first_values(head: bytes, kind: str) -> list[Any]:
     """The first records of a head, parsed; a document that does not end inside the head is read as far as it goes."""
     from io import BytesIO
 

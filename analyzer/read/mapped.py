@@ -1,0 +1,217 @@
+"""In-house logs: a mapping in the configuration says with one JMESPath per column where in a record things stand.
+
+A record with a name and arguments is a call, one with an output, an error or a success flag is a result; one may be
+both. A name alone is a call without arguments, and beside an output it says whose output that is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import jmespath
+import msgspec
+from jmespath.exceptions import JMESPathError
+
+from analyzer.config import FIELDS
+from analyzer.errors import UsageError
+from analyzer.frames import PART_BITS
+from analyzer.pointer import join
+from analyzer.read import ADAPTERS
+from analyzer.read.adapter import Adapter
+from analyzer.read.anymessage import encoded, payload
+from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.records import Block
+from analyzer.read.recover import Unreadable, parse
+from analyzer.read.rows import Rows, event_number
+
+_RESULT = ("output", "success", "error")
+_NOTABLE = ("call_id", "name", "arguments", *_RESULT, "text", "tools")
+_PLAIN = re.compile(r'(?:[A-Za-z_]\w*|"(?:[^"\\]|\\.)*")(?:\.(?:[A-Za-z_]\w*|"(?:[^"\\]|\\.)*")|\[\d+\])*')
+_STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|\[(\d+)\]|(\w+)')
+_SURE = 2.0  # what the user wrote down is surer than any guess
+
+
+def adapters_of(mappings: Mapping[str, Mapping[str, str]]) -> tuple[type[Adapter], ...]:
+    """ADAPTERS, and one for each mapping of a configuration, whose expressions were checked when it was read.
+
+    Raises UsageError where a mapping has the name of a format.
+    """
+    taken = {each.name for each in ADAPTERS} & mappings.keys()
+    if taken:
+        raise UsageError(f"the mapping {min(taken)!r} has the name of a format: give it another one")
+    return (*ADAPTERS, *(_adapter(name, mapping) for name, mapping in sorted(mappings.items())))
+
+
+def _adapter(mapping: str, fields: Mapping[str, str]) -> type[Adapter]:
+    given = {field: jmespath.compile(text) for field, text in fields.items() if field in FIELDS}
+    places = {field: _pointer(text) for field, text in fields.items()}
+
+    class Mapped(_Mapped):
+        name: ClassVar[str] = mapping
+        title: ClassVar[str] = f"mapping {mapping!r} of the configuration"
+        known_by: ClassVar[str] = fields.get("when", "what the mapping finds")
+        loses: ClassVar[tuple[str, ...]] = tuple(f"no {field}" for field in FIELDS if field not in fields)
+        expressions: ClassVar[Mapping[str, Any]] = given
+        pointers: ClassVar[Mapping[str, str]] = places
+
+    return Mapped
+
+
+class _Mapped:
+    """The adapter of one mapping; see `analyzer.read.adapter.Adapter`."""
+
+    name: ClassVar[str]
+    expressions: ClassVar[Mapping[str, Any]]
+    pointers: ClassVar[Mapping[str, str]]
+
+    def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
+        self._rows = rows
+        self._cursor = Cursor(rows)
+        self._open: dict[str | None, list[tuple[str, str | None]]] = {}
+        self._counts: dict[tuple[str | None, str], int] = {}
+
+    @classmethod
+    def sniff(cls, records: Sequence[Any], path: str) -> float:
+        """The share of the records that the mapping is for, doubled: it comes before every other format."""
+        del path
+        return _SURE * sum(cls._is_mine(record) for record in records) / len(records) if records else 0.0
+
+    def close(self) -> None:
+        """Nothing waits."""
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        others: list[int] = []
+        base = event_number(self._source, block.first)
+        for index, raw in enumerate(block.raw):
+            event = base + (index << PART_BITS)
+            parsed = parse(raw)
+            if isinstance(parsed, Unreadable) or not self._is_mine(parsed[0]):
+                others.append(index)
+                continue
+            pointer = "" if block.pointer is None else block.pointer[index]
+            self._cursor.move(Place(event, block.offset[index], block.length[index], block.line[index], pointer))
+            self._take(parsed[0])
+            self._rows.faults += [(event, None, *fault) for fault in parsed[1]]
+        return others
+
+    @classmethod
+    def _is_mine(cls, record: Any) -> bool:
+        if not isinstance(record, dict):
+            return False
+        if "when" in cls.expressions:
+            return bool(cls._found(record, "when"))
+        return any(cls._found(record, field) is not None for field in _NOTABLE)
+
+    @classmethod
+    def _found(cls, record: Any, field: str) -> Any:
+        expression = cls.expressions.get(field)
+        if expression is None:
+            return None
+        try:
+            return expression.search(record)
+        except (JMESPathError, TypeError, ValueError, AttributeError, RecursionError):
+            return None  # a function over a value of another type than it takes
+
+    def _at(self, *fields: str) -> str:
+        """The pointer to the first of these fields that the mapping has."""
+        return next((self.pointers[field] for field in fields if field in self.expressions), "")
+
+    def _take(self, record: Any) -> None:
+        found = {field: self._found(record, field) for field in self.expressions}
+        session, turn = _text(found.get("session")), _text(found.get("turn"))
+        when, number = found.get("time"), found.get("number")
+        native = _text(found.get("type")) or self.name
+        is_result = any(found.get(field) is not None for field in _RESULT)
+        asked = found.get("arguments") is not None or not is_result or "arguments" not in self.expressions
+        is_call = asked and found.get("name") is not None
+        kind = "item" if is_call or is_result or found.get("text") is not None else "notice"
+        more: dict[str, Any] = {
+            "turn": turn,
+            "number": number if type(number) is int and abs(number) < 1 << 62 else None,
+        }
+        more["when"] = when if isinstance(when, str | float | int) and not isinstance(when, bool) else None
+        event, _ = self._cursor.event(native, kind, session, **more)
+        if found.get("tools") is not None:
+            self._table(found["tools"], event, session)
+        if found.get("model") is not None or found.get("agent") is not None:
+            agent, model = _text(found.get("agent")), _text(found.get("model"))
+            state = (event, session, None, None, agent, model, None, None, None, None, None, None)
+            self._rows.session_states.append(state)
+        if found.get("text") is not None:
+            row = (
+                event,
+                session,
+                turn,
+                None,
+                _text(found.get("role")),
+                None,
+                None,
+                _text(found["text"]),
+                self._at("text"),
+            )
+            self._rows.messages.append(row)
+        if is_call:
+            self._call(found, event, session, turn)
+        if is_result:
+            if is_call:  # its result comes after it
+                event, _ = self._cursor.event(native, kind, session, **more)
+            self._result(found, event, session, turn, answers=is_call)
+
+    def _call(self, found: dict[str, Any], event: int, session: str | None, turn: str | None) -> None:
+        call_id, name = _text(found.get("call_id")), _text(found.get("name"))
+        nth = self._counts.get((session, call_id or f"{name}#"), 0) + 1
+        self._counts[session, call_id or f"{name}#"] = nth
+        pair_id = call_id or f"{name}#{nth}"
+        self._open.setdefault(session, []).append((pair_id, name))
+        text, container = payload(found.get("arguments"))
+        self._rows.call_sightings.append(
+            (
+                *(event, session, turn, self.name, "item", None, f"{pair_id}@{nth}", call_id, pair_id, "function"),
+                *(_text(found.get("server")), name, text, container, _text(found.get("status"))),
+                *("unknown", None, self._at("arguments", "name")),
+            )
+        )
+
+    def _result(
+        self, found: dict[str, Any], event: int, session: str | None, turn: str | None, *, answers: bool
+    ) -> None:
+        call_id, name = _text(found.get("call_id")), _text(found.get("name"))
+        waiting = self._open.get(session, [])
+        pair_id = call_id
+        if call_id is None:
+            fitting = [each for each in waiting if name is None or each[1] == name]
+            pair_id = fitting[-1 if answers else 0][0] if fitting else f"{name} unasked"
+        waiting[:] = [each for each in waiting if each[0] != pair_id]
+        success, error = found.get("success"), found.get("error")
+        text, container = payload(found.get("output"))
+        flag = success if isinstance(success, bool) else False if error is not None else None
+        self._rows.result_sightings.append(
+            (
+                *(event, session, turn, self.name, "message", None, call_id, pair_id, name, flag, None, _text(error)),
+                *(text, container, None, None, None, self._at("output", "error")),
+            )
+        )
+
+    def _table(self, tools: Any, event: int, session: str | None) -> None:
+        table = self._rows.table(encoded(tools), "responses")
+        self._rows.showings.append((event, session, "request", "all", table, self._at("tools")))
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return encoded(value).decode()
+
+
+def _pointer(expression: str) -> str:
+    """The JSON Pointer of an expression that is a plain path; of any other one nothing is known."""
+    if not _PLAIN.fullmatch(expression.strip()):
+        return ""
+    steps: list[str] = []
+    for quoted, index, name in _STEP.findall(expression):
+        steps.append(msgspec.json.decode(f'"{quoted}"') if quoted else index or name)
+    return join("", *steps)

@@ -1,0 +1,53 @@
+"""What the reader makes of the first records of a log: for looking at a mapping, or at why a log is not recognised."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import IO, Any
+
+import polars as pl
+
+from analyzer.frames import RECORDED
+from analyzer.read import ADAPTERS, first_values, read
+from analyzer.read.adapter import Adapter
+from analyzer.read.files import Source, Stream
+from analyzer.read.records import HEAD, framing
+
+
+@dataclass(frozen=True)
+class Tried:
+    """How sure each format is of the records at the head, the surest first, and the frames that came of them."""
+
+    records: int
+    scores: tuple[tuple[str, float], ...]
+    format: str
+    frames: dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class _Head(Source):
+    """The first bytes of an input, up to the end of a line."""
+
+    data: bytes = b""
+
+    def open(self) -> IO[bytes]:
+        return io.BytesIO(self.data)
+
+
+def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_format: str | None = None) -> Tried:
+    """Read the head of a log. Raises InputError where the log cannot be opened."""
+    stream = Stream(Source(0, path))
+    head = stream.peek(HEAD)
+    stream.close()
+    kind = framing(head)
+    whole = len(head) < HEAD
+    if not whole and kind in ("lines", "sse"):
+        head = head[: head.rfind(b"\n") + 1]
+    values: list[Any] = first_values(head, kind)
+    scores = [(each.name, each.sniff(values, path) if values else 0.0) for each in adapters]
+    recording = read([_Head(0, path, data=head)], input_format=input_format, adapters=adapters)
+    (frames,) = recording.partitions()
+    row = recording.sources[0]
+    known = tuple(sorted((each for each in scores if each[1] > 0), key=lambda each: (-each[1], each[0])))
+    return Tried(row["records"], known, row["format"], {name: frames[name] for name in RECORDED})
