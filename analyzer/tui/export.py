@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,9 +100,12 @@ def _parquet(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
 def _sarif(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
     if shown.findings is None:
         return None
-    from analyzer.auditing import Audit
-    from analyzer.report import sarif
+    from analyzer.audit import Audit
 
+    try:
+        sarif = import_module("analyzer.report.sarif")
+    except ModuleNotFoundError:
+        return None
     return b"".join(sarif.pieces(Audit(shown.findings)))
 
 
