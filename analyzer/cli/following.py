@@ -31,10 +31,10 @@ def following(audit: Audit, given: Given) -> str:
         narrowed = ["--session", session] if session else []
         narrowed += ["--call", call_id] if call_id else []
         if narrowed:
-            return _spelled("show", *narrowed, *same, *_logs(paths, file))
+            return _spelled("show", *narrowed, *same, *_logs(paths, file)) + _again(paths)
     if "schema_unavailable" in audit.summary["verdicts"]["unverifiable"] and not contracts:
-        return f"{_spelled('audit')} --contracts FILE {_spelled(*_logs(paths, None), name='')}"
-    return _spelled("show", *same, *_logs(paths, None))
+        return f"{_spelled('audit')} --contracts FILE {_spelled(*_logs(paths, None), name='')}" + _again(paths)
+    return _spelled("show", *same, *_logs(paths, None)) + _again(paths)
 
 
 def _worst(audit: Audit) -> tuple[str | None, str | None, str | None] | None:
@@ -49,6 +49,11 @@ def _worst(audit: Audit) -> tuple[str | None, str | None, str | None] | None:
 def _logs(paths: tuple[str, ...], file: str | None) -> list[str]:
     """The paths as given; of very many, the file at hand."""
     return list(paths) if len(paths) <= _PATHS or file is None else [file]
+
+
+def _again(paths: tuple[str, ...]) -> str:
+    """Standard input is read once: it has to be given anew."""
+    return " < LOG" if "-" in paths else ""
 
 
 def _spelled(*parts: str, name: str = "analyzer") -> str:

@@ -149,6 +149,15 @@ def test_what_is_not_in_the_log_is_not_shown(capsys: Caught, traces: Path, argum
     assert err.startswith(f"analyzer: {said}")
 
 
+@pytest.mark.parametrize("command", [("audit",), ("gate",), ("contracts", "list"), ("query", "[]")])
+def test_a_session_that_is_not_in_the_log_is_a_mistake_and_no_clean_audit(
+    capsys: Caught, traces: Path, command: tuple[str, ...]
+) -> None:
+    status, out, err = run(capsys, *command, "--session", "sess_9", traces / INCIDENT)
+    assert (status, out) == (2, "")
+    assert err.startswith("analyzer: no session 'sess_9' in the log")
+
+
 def gates(caught: Caught, *arguments: str | Path) -> dict[str, dict[str, Any]]:
     status, out, _ = run(caught, "gate", *arguments)
     assert status == 0
@@ -183,6 +192,14 @@ def test_standard_input_is_read_like_a_file(root: Path, traces: Path) -> None:
     command = [sys.executable, "-m", "analyzer", "gate"]
     piped = subprocess.run([*command, "-"], cwd=root, input=log.read_bytes(), capture_output=True, check=True)
     assert piped.stdout == subprocess.run([*command, log], cwd=root, capture_output=True, check=True).stdout
+
+
+def test_the_next_command_says_that_standard_input_is_to_be_given_again(root: Path, traces: Path) -> None:
+    command = [sys.executable, "-m", "analyzer", "audit", "-"]
+    out = subprocess.run(
+        command, cwd=root, input=(traces / INCIDENT).read_bytes(), capture_output=True, check=False
+    ).stdout
+    assert out.decode().endswith("analyzer show --session sess_1117_1042 --call call_1042_05 - < LOG\n")
 
 
 # --- what is no log
