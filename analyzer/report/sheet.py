@@ -67,6 +67,7 @@ class Places:
         self._paths = dict(audit.frames["sources"].select("source", "path").iter_rows())
 
     def of(self, event: int | None, pointer: str | None) -> str:
+        """Where it stands; `-` for an event that is not recorded."""
         for source, line, base in (
             self._events.filter(pl.col("event") == event).select("source", "line", "pointer").iter_rows()
         ):
