@@ -26,8 +26,8 @@ from analyzer.findings.assemble import assemble
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import with_repairs
 from analyzer.read import read
-from analyzer.read.mapped import adapters_of
 from analyzer.read.files import STDIN, Evidence, Source, find
+from analyzer.read.mapped import adapters_of
 from analyzer.read.recording import Recording
 from analyzer.read.rows import no_collection
 from analyzer.replay.final import FinalSchema, final_answers, final_verdicts, load_final_schema

@@ -78,9 +78,7 @@ def _told(file: Path, class_name: str) -> Format:
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
 )
 @click.option("--no-color", is_flag=True, help="No colour, even on a terminal.")
-def command(
-    *, name: str | None, file: str | None, config_file: str | None, output_format: str, no_color: bool
-) -> None:
+def command(*, name: str | None, file: str | None, config_file: str | None, output_format: str, no_color: bool) -> None:
     """List the recorded formats that are read, how each is recognised, and what it cannot prove."""
     if file is not None:
         _try(file, name, config_file, output_format, colour=console.colour(wanted=not no_color))

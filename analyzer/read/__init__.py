@@ -103,9 +103,7 @@ def _read_all(
         recording.sources.append(_read_source(source, stream, rows, recording, how))
 
 
-def _read_source(
-    source: Source, stream: Stream, rows: Rows, recording: Recording, how: _How
-) -> dict[str, Any]:
+def _read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, how: _How) -> dict[str, Any]:
     digest = sha256()
     head = stream.peek(HEAD)
     kind = framing(head)
@@ -212,7 +210,15 @@ class _Reader:
             self._rows.faults.append((event, None, *found))
 
     def _broken(
-        self, event: int, offset: int, length: int, line: int, pointer: str, fault: str, detail: str, at: int | None = None
+        self,
+        event: int,
+        offset: int,
+        length: int,
+        line: int,
+        pointer: str,
+        fault: str,
+        detail: str,
+        at: int | None = None,
     ) -> None:
         self._event(event, offset, length, line, pointer, "", "broken")
         self._rows.faults.append((event, None, *Fault(fault, "", detail, at)))
@@ -249,5 +255,3 @@ def first_values(head: bytes, kind: str) -> list[Any]:
         if len(values) >= _SNIFFED:
             break
     return values
-
-
