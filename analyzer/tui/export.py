@@ -100,7 +100,7 @@ def _parquet(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
 def _sarif(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
     if shown.findings is None:
         return None
-    from analyzer.audit import Audit
+    from analyzer.auditing import Audit
 
     try:
         sarif = import_module("analyzer.report.sarif")
