@@ -92,6 +92,7 @@ FAULTS = _schema(
 
 FAULT_KINDS = (
     "unreadable",  # LOG001: no JSON, no frame
+    "line_end_missing",  # LOG001, as a warning: two records on one line, both read
     "truncated",  # LOG002: the last record is cut
     "duplicate_member",  # LOG009
     "number_inexact",  # LOG009: beyond 2^53 or not finite
@@ -522,6 +523,23 @@ VIOLATIONS = _schema(
         "actual": pl.String,  # masked
         "branch": pl.Int64,
         "member": pl.String,  # the extra or the absent member
+    }
+)
+
+# What is left of calls when their partition is gone, for rules that see all sessions at once.
+RETRIES = _schema(
+    {
+        "session": pl.String,
+        "turn": pl.String,
+        "agent": pl.String,  # the subagent where there is one
+        "call_id": pl.String,
+        "tool": pl.String,
+        "name": pl.String,
+        "digest": pl.UInt64,  # of tool and canonical arguments
+        "ended": pl.String,  # failed, was never answered: the last call of its session; null: may repeat one
+        "event": pl.Int64,
+        "pointer": pl.String,
+        "first_event": pl.Int64,  # of its session
     }
 )
 

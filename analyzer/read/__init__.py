@@ -169,17 +169,22 @@ class _Reader:
 
     def take(self, block: Block) -> None:
         """Append the rows of the block."""
-        self.records += len(block.raw) + len(block.oversized)
+        if self._order[0] != AgentsApi.name:  # which looks when it has to: one more pass over the bytes is not free
+            block.part()
         for offset, length, line in block.oversized:
             detail = f"the record has {length} bytes, the limit is {MAX_RECORD}"
             self._broken(event_number(self._source.number, block.first), offset, length, line, "", "too_large", detail)
         self.unreadable += len(block.oversized)
         before = len(self._rows.faults)
         left = self._adapter(self._order[0]).read(block)
+        self.records += len(block.raw) + len(block.oversized)
         if len(left) < len(block.raw):
             self.known.add(self._order[0])
         for index in left:
             self._other(block, index)
+        for index in block.joined:
+            event = event_number(self._source.number, block.first + index)
+            self._rows.faults.append((event, None, *Fault("line_end_missing", "", "no line end before the record")))
         # Bodies of exchanges too.
         self.unreadable += len({fault[0] for fault in self._rows.faults[before:] if fault[2] in _UNREADABLE})
 
@@ -246,6 +251,7 @@ def first_values(head: bytes, kind: str) -> list[Any]:
 
     values = []
     for block in blocks(BytesIO(head), kind, _Counter(sha256())):
+        block.part()
         for raw in block.raw[:_SNIFFED]:
             parsed = parse(raw)
             if isinstance(parsed, Unreadable) and len(raw) > _LONG:

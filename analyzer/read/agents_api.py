@@ -304,10 +304,12 @@ class AgentsApi:
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         if not block.utf8 or block.pointer is not None:
+            block.part()
             return self._read_carefully(block)
         try:
             records = self._records(block.raw)
         except (msgspec.DecodeError, RecursionError):
+            block.part()
             return self._read_carefully(block)
         # Nearly all of a long log is pieces of text, calls and results that say themselves which session they are of: these
         # become rows column by column, all at once (2 to 5 times as fast). The rest is taken one by one.

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD]")
+_JOINED = re.compile(r"\}(?=\{)")
+_NEXT = re.compile(r"\}\r?\n(?=\{)")  # between two objects as pretty-printers write them
+_MOST_BORDERS = 1000  # a text without end may be tried from each of them
 _SSE_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -65,6 +68,23 @@ class Block:
     utf8: bool = True
     torn: bool = False
     oversized: list[tuple[int, int, int]] = field(default_factory=list)  # offset, length, line
+    joined: list[int] = field(default_factory=list)  # indexes of those that stand on the line of the one before
+
+    def part(self) -> None:
+        """Tell records apart that share a line, as where a line end was lost; to be called before the block is read."""
+        for index in range(len(self.raw) - 1, -1, -1) if self.pointer is None else ():
+            raw = self.raw[index]
+            if b"}{" not in raw or _is_record(raw):
+                continue
+            found = list(_spans(raw, _JOINED))
+            if len(found) <= 1:
+                continue
+            base, line, more = self.offset[index], self.line[index], len(found) - 1
+            self.raw[index : index + 1] = [raw[start:end] for start, end in found]
+            self.offset[index : index + 1] = [base + start for start, _ in found]
+            self.length[index : index + 1] = [end - start for start, end in found]
+            self.line[index : index + 1] = [line] * len(found)
+            self.joined = [*range(index + 1, index + 1 + more), *(each + more for each in self.joined)]
 
     def only(self, index: int) -> Block:
         """The block of one of its records."""
@@ -91,7 +111,7 @@ def framing(head: bytes) -> str:
     if text[:1] not in (b"{", b"["):
         return "lines"
     first, separator, rest = text.partition(b"\n")
-    if _is_json(first):
+    if _is_json(first) or (b"}{" in first and all(_is_json(first[start:end]) for start, end in _spans(first, _JOINED))):
         # A document of one line is a line too; only an array is taken apart.
         return "document" if first[:1] == b"[" and not rest.strip() else "lines"
     if separator and (text[:1] == b"[" or first.strip() in (b"{", b"[") or not _is_json(rest.partition(b"\n")[0])):
@@ -105,6 +125,48 @@ def _is_json(text: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _is_record(raw: bytes) -> bool:
+    try:
+        msgspec.json.decode(raw, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _spans(text: bytes, border: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where JSON values lie that follow one another; what is none reaches to the next `border` behind which one begins."""
+    decoder = json.JSONDecoder()
+    string = text.decode("utf-8", "surrogateescape")
+    place = offset = 0
+    while True:
+        start = _blank(string, place)
+        offset += start - place
+        if start == len(string):
+            return
+        end = _end(decoder, string, start)
+        for found in islice(border.finditer(string, start), _MOST_BORDERS) if end is None else ():
+            if _end(decoder, string, found.end()) is not None:
+                end = found.start() + 1
+                break
+        end = len(string) if end is None else end
+        size = len(string[start:end].encode("utf-8", "surrogateescape"))
+        yield offset, offset + size
+        place, offset = end, offset + size
+
+
+def _blank(string: str, place: int) -> int:
+    while place < len(string) and string[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _end(decoder: json.JSONDecoder, string: str, start: int) -> int | None:
+    try:
+        return decoder.raw_decode(string, start)[1]
+    except (ValueError, RecursionError):
+        return None
 
 
 def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
@@ -180,9 +242,9 @@ def _batches(stream: Readable, digest: Digest) -> Iterator[tuple[list[bytes], li
 
 
 def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
-    line = 1
+    line, record = 1, 0
     for raw, offsets, lengths, oversized in _batches(stream, digest):
-        block = Block(line - 1, raw, offsets, [length - 1 for length in lengths], list(range(line, line + len(raw))))
+        block = Block(record, raw, offsets, [length - 1 for length in lengths], list(range(line, line + len(raw))))
         block.utf8 = valid_utf8(raw)
         line += len(raw)
         if not raw[-1].endswith(b"\n"):
@@ -199,6 +261,7 @@ def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
                 if length > MAX_RECORD
             ]
         yield block
+        record += len(block.raw)  # a line may turn out to hold several
 
 
 def valid_utf8(raw: list[bytes]) -> bool:
@@ -287,6 +350,9 @@ def _document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
         archive = None if found is not None else archives.entries(text)
         if archive is not None:
             at, found = archive
+        if found is None and text.lstrip()[:1] == b"{" and not _is_record(text):
+            yield _sequence(text, start, utf8=utf8)
+            return
         if found is None:
             yield Block(0, [text], [start], [len(text)], [1], [""], utf8, torn=True)
             return
@@ -302,6 +368,20 @@ def _document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
         utf8,
         torn,
     )
+
+
+def _sequence(text: bytes, start: int, *, utf8: bool) -> Block:
+    """Objects of many lines one after the other, as pretty-printers write them."""
+    block = Block(0, utf8=utf8)
+    line, before = 1, 0
+    for since, until in _spans(text, _NEXT):
+        gap = text.count(b"\n", before, since)
+        if block.raw and not gap:
+            block.joined.append(len(block.raw))
+        _add(block, text[since:until], start + since, until - since, line + gap)
+        line, before = line + gap + text.count(b"\n", since, until), until
+    block.torn = True
+    return block
 
 
 def _database(stream: Readable, digest: Digest) -> Iterator[Block]:

@@ -27,13 +27,23 @@ SESSION = {
             {
                 "type": "function",
                 "name": "weigh",
-                "parameters": {"type": "object", "properties": {"crate": {"type": "string"}}, "additionalProperties": False},
+                "parameters": {
+                    "type": "object",
+                    "properties": {"crate": {"type": "string"}},
+                    "additionalProperties": False,
+                },
             }
         ],
     },
 }
 CREATED = {"type": "agent.session.created", "event_id": "e1", "session": SESSION}
-TURN = {"type": "agent.session.turn.created", "event_id": "e2", "session_id": "s1", "turn_id": "t1", "turn": {"id": "t1", "status": "queued"}}
+TURN = {
+    "type": "agent.session.turn.created",
+    "event_id": "e2",
+    "session_id": "s1",
+    "turn_id": "t1",
+    "turn": {"id": "t1", "status": "queued"},
+}
 
 
 def call(arguments: str, *, event: str = "e3") -> bytes:
@@ -86,7 +96,9 @@ def test_a_last_line_without_a_line_end_is_whole(file: Path) -> None:
     assert frames(file)["events"].height == 3
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n", b"\r\n\r\n", b"\n \t\n"], ids=["lf", "crlf", "blank", "blank crlf", "space"])
+@pytest.mark.parametrize(
+    "end", [b"\n", b"\r\n", b"\n\n", b"\r\n\r\n", b"\n \t\n"], ids=["lf", "crlf", "blank", "blank crlf", "space"]
+)
 def test_line_ends_and_blank_lines_are_no_faults(file: Path, end: bytes) -> None:
     file.write_bytes(b"\xef\xbb\xbf" + log(call('{"crate":"c"}'), end=end))
     read_frames = frames(file)
@@ -139,7 +151,9 @@ def test_a_number_beyond_2_53_is_named_and_judged_as_written(file: Path) -> None
     assert done.frames["violations"]["actual"].to_list() == ["9007199254740993"]
 
 
-@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity", "9" * 5000], ids=["exponent", "nan", "infinity", "digits"])
+@pytest.mark.parametrize(
+    "number", ["1e999", "NaN", "-Infinity", "9" * 5000], ids=["exponent", "nan", "infinity", "digits"]
+)
 def test_a_number_that_no_double_holds_is_not_judged(file: Path, number: str) -> None:
     file.write_bytes(log(call(f'{{"crate":{number}}}')))
     done = audit([str(file)])
@@ -149,7 +163,9 @@ def test_a_number_that_no_double_holds_is_not_judged(file: Path, number: str) ->
 
 def test_deep_payloads_are_not_judged_and_crash_nothing(file: Path) -> None:
     deep = '{"crate":' * 700 + "1" + "}" * 700
-    file.write_bytes(log(call(deep), call("[" * 100_000 + "]" * 100_000, event="e4"), call('{"crate":"c"}', event="e5")))
+    file.write_bytes(
+        log(call(deep), call("[" * 100_000 + "]" * 100_000, event="e4"), call('{"crate":"c"}', event="e5"))
+    )
     done = audit([str(file)])
     assert "valid" in done.frames["verdicts"]["verdict_is"].to_list()
     assert done.summary["verdicts"]["unverifiable"] or "LOG001" in set(done.findings["rule"])
@@ -180,7 +196,9 @@ def test_a_line_over_the_limit_is_named_and_what_follows_keeps_its_place(
 def test_an_unknown_event_is_kept_and_counted(file: Path) -> None:
     file.write_bytes(log({"type": "agent.session.budget_reached", "session_id": "s1", "event_id": "e9"}))
     done = audit([str(file)])
-    assert done.frames["events"].filter(pl.col("kind") == "unknown")["type"].to_list() == ["agent.session.budget_reached"]
+    assert done.frames["events"].filter(pl.col("kind") == "unknown")["type"].to_list() == [
+        "agent.session.budget_reached"
+    ]
     assert "LOG003" in set(done.findings["rule"])
 
 
@@ -213,7 +231,12 @@ def test_a_compressed_stream_that_is_cut_says_so_and_keeps_what_came_before(tmp_
 
 def test_several_sessions_in_one_file_stay_apart(file: Path) -> None:
     other = log(call('{"crate":"c"}')).replace(b'"s1"', b'"s2"').replace(b'"t1"', b'"t2"')
-    file.write_bytes(b"".join(a + b"\n" + b + b"\n" for a, b in zip(log(call('{"crate":"c"}')).split(b"\n"), other.split(b"\n"), strict=True)))
+    file.write_bytes(
+        b"".join(
+            a + b"\n" + b + b"\n"
+            for a, b in zip(log(call('{"crate":"c"}')).split(b"\n"), other.split(b"\n"), strict=True)
+        )
+    )
     done = audit([str(file)])
     assert done.summary["sessions"] == 2
     assert done.summary["calls"] == 2
@@ -226,8 +249,62 @@ def test_standard_input_is_a_log_like_any_other(file: Path, tmp_path: Path) -> N
     file.write_bytes(log(call('{"crate":7}')))
     piped = subprocess.run(
         [sys.executable, "-m", "analyzer", "audit", "--output-format", "json", "-"],
-        input=gzip.compress(file.read_bytes()), capture_output=True, check=False, cwd=tmp_path,
+        input=gzip.compress(file.read_bytes()),
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
     )
     report = json.loads(piped.stdout)
     assert report["inputs"][0]["path"] == "-"
     assert [finding["rule"] for finding in report["findings"] if finding["severity"] == "error"] == ["ARG001"]
+
+
+def _names(events: pl.DataFrame) -> list[str]:
+    return events["type"].str.split(".").list.last().to_list()
+
+
+def test_records_that_share_a_line_are_all_read(file: Path) -> None:
+    raw = log(call('{"crate":"c"}') + call('{"crate":"}{"}', event="e4") + call('{"crate":1}', event="e5"), b"", TURN)
+    file.write_bytes(raw)
+    read_frames = frames(file)
+    events = read_frames["events"]
+    assert _names(events) == ["created", "created", "added", "added", "added", "created"]
+    assert events["line"].to_list() == [1, 2, 3, 3, 3, 5]
+    assert read_frames["call_sightings"]["call_id"].to_list() == ["c_e3", "c_e4", "c_e5"]
+    for offset, length in events.select("offset", "length").iter_rows():
+        assert json.loads(raw[offset : offset + length])["type"].startswith("agent.")
+    done = audit([str(file)])
+    said = done.findings.filter(pl.col("rule") == "LOG001")
+    assert said["severity"].to_list() == ["warning", "warning"]
+    assert done.inputs[0]["unreadable"] == 0
+    assert done.inputs[0]["records"] == events.height
+
+
+def test_what_is_whole_on_a_line_is_read_and_the_rest_is_named(file: Path) -> None:
+    torn = call('{"crate":"x"}')[:-20]
+    file.write_bytes(log(call('{"crate":"c"}') + torn + b"}" + call('{"crate":"d"}', event="e4"), TURN))
+    assert frames(file)["call_sightings"]["call_id"].to_list() == ["c_e3", "c_e4"]
+    assert audit([str(file)]).inputs[0]["unreadable"] == 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_pretty_printed_records_are_read_one_by_one(file: Path, end: str) -> None:
+    events = [CREATED, TURN, json.loads(call('{"crate":"c"}'))]
+    raw = "".join(json.dumps(event, indent=2) + end for event in events).encode()
+    file.write_bytes(raw)
+    found = frames(file)["events"]
+    assert _names(found) == ["created", "created", "added"]
+    assert found["pointer"].to_list() == [""] * 3
+    for offset, length, line in found.select("offset", "length", "line").iter_rows():
+        assert json.loads(raw[offset : offset + length])["type"].startswith("agent.")
+        assert raw.count(b"\n", 0, offset) == line - 1
+
+
+def test_a_broken_one_among_pretty_printed_records_is_left_out_alone(file: Path) -> None:
+    texts = [json.dumps(event, indent=2) for event in (CREATED, TURN, TURN, json.loads(call('{"crate":"c"}')))]
+    texts[1] = texts[1].replace(":", "=", 1)
+    file.write_text("\n".join(texts)[:-1])
+    done = audit([str(file)])
+    kept = done.frames["events"].filter(pl.col("type") != "")
+    assert _names(kept) == ["created", "created"]
+    assert [rule for rule, _ in findings(file) if rule in ("LOG001", "LOG002")] == ["LOG001", "LOG002"]

@@ -1,7 +1,8 @@
 """A record cannot be read: it is no JSON, no stream frame, or too large.
 
 What it says: which record, at which byte, and why. The record is left out; everything before and after it is read. Of a
-recorded exchange one body alone may be unreadable: it is left out, and the rest of the exchange is read.
+recorded exchange one body alone may be unreadable: it is left out, and the rest of the exchange is read. Two records on
+one line, the line end between them lost, are both read; that is a warning.
 Why it matters: what stood there was not audited. A result in a broken record looks like a call without an answer.
 Bad:
     turn
@@ -24,26 +25,34 @@ from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.LazyFrame:
-    """One hit for each record that was left out."""
-    left_out = pl.col("fault").is_in(["unreadable", "too_large"])
+    """One hit for each record that was left out, or that has lost its line."""
+    joined = pl.col("fault") == "line_end_missing"
+    told = joined | pl.col("fault").is_in(["unreadable", "too_large"])
     body = pl.col("detail").str.starts_with("the text at /").fill_null(value=False)
     whole = pl.when(body).then(pl.lit("it")).otherwise(pl.lit("the record"))
     where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(sentence(" (byte {} of {})", "at", whole))
     return (
         trace.faults.lazy()
-        .filter(left_out)
+        .filter(told)
         .select(
             "session",
             "event",
             "pointer",
             keyword="fault",
-            message=pl.concat_str(
-                pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
-                pl.lit(" cannot be read and is left out: "),
-                pl.col("detail").fill_null("no JSON"),
-                where,
-                pl.lit("."),
+            severity=pl.when(joined).then(pl.lit("warning")),
+            message=pl.when(joined)
+            .then(pl.lit("A record stands on the line of the one before it; they were told apart."))
+            .otherwise(
+                pl.concat_str(
+                    pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
+                    pl.lit(" cannot be read and is left out: "),
+                    pl.col("detail").fill_null("no JSON"),
+                    where,
+                    pl.lit("."),
+                )
             ),
-            hint=pl.lit("Look at the recorder; what stood in this record was not audited."),
+            hint=pl.when(joined)
+            .then(pl.lit("Let the recorder write a record and its line end at once."))
+            .otherwise(pl.lit("Look at the recorder; what stood in this record was not audited.")),
         )
     )
