@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _FIRST = 10  # of the faults to look at first
 _ALIKE = 3  # of one rule among them
 _GROUPS = 40  # different faults told in full
+_SHORT = 60  # further ones, a line each
 _NOTES = 20  # notes, a paragraph each
 _REPEATS = 3  # further occurrences of a fault that are named where they are
 
@@ -79,24 +80,20 @@ def faults(findings: pl.DataFrame) -> pl.DataFrame:
 def _first(paper: Paper, faults: pl.DataFrame) -> None:
     paper.heading("Where to look first")
     first = faults.filter(pl.col("nth") < _ALIKE).head(_FIRST)
-    paper.table(
-        [
-            [
-                (fault["severity"], fault["severity"]),
-                (fault["rule"], "name"),
-                f"{fault['times']}x",
-                _in_short(fault),
-            ]
-            for fault in first.iter_rows(named=True)
-        ],
-        indent=2,
-        right=[2],
-        wrap_last=True,  # a call id that is cut cannot be typed
-    )
+    _lines(paper, first)
     left = faults.height - first.height
     if left:
         findings = int(faults["times"].sum()) - int(first["times"].sum())
         paper.line((f"and {left} more kinds of fault ({findings} findings)", "dim"), indent=2)
+
+
+def _lines(paper: Paper, faults: pl.DataFrame) -> None:
+    """A line for each fault."""
+    rows: list[list[Words]] = [
+        [(fault["severity"], fault["severity"]), (fault["rule"], "name"), f"{fault['times']}x", _in_short(fault)]
+        for fault in faults.iter_rows(named=True)
+    ]
+    paper.table(rows, indent=2, right=[2], wrap_last=True)  # a call id that is cut cannot be typed
 
 
 def _in_short(fault: dict[str, Any]) -> str:
@@ -131,7 +128,10 @@ def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
                 told_sides = sides
             else:
                 concise(paper, row, indent=indent)
-    _untold(paper, faults.slice(_GROUPS))
+    if faults.height > _GROUPS:
+        paper.heading("In short")
+        _lines(paper, faults.slice(_GROUPS, _SHORT))
+    _untold(paper, faults.slice(_GROUPS + _SHORT))
 
 
 def _notes(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:

@@ -84,10 +84,12 @@ def test_repeats_are_named_once_each_and_the_rest_counted() -> None:
     assert "error  ARG001  9x" in shown
 
 
-def test_of_very_many_faults_the_worst_are_told_and_the_rest_is_stated() -> None:
-    minor = [finding(group=f"m{number}", fingerprint=f"m{number}", severity="warning") for number in range(60)]
+def test_of_very_many_faults_the_worst_are_told_more_have_a_line_and_the_rest_is_stated() -> None:
+    minor = [finding(group=f"m{number}", fingerprint=f"m{number}", severity="warning") for number in range(120)]
     shown = text(*minor, finding(message="The one error."))
     assert "The one error." in shown
+    short = shown[shown.index("In short") : shown.index("not told here")]
+    assert len([line for line in short.splitlines() if line.startswith("  warning  ARG001  1x  ")]) == 60
     assert "21 more kinds of fault (21 findings) are not told here" in shown
 
 
