@@ -35,6 +35,7 @@ from analyzer.replay.fold import fold_calls, fold_results
 from analyzer.replay.force import in_force
 from analyzer.replay.pair import pair
 from analyzer.replay.place import place
+from analyzer.replay.retries import retries_of
 from analyzer.replay.scopes import scoped
 from analyzer.replay.sightings import sightings_of
 from analyzer.replay.state import running_versions, sessions_of, turns_of
@@ -287,7 +288,8 @@ def audit_partition(
     shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")
     answer["first_showings"] = shown.unique(["session", "channel", "table"], keep="first", maintain_order=True)
     answer["shown_tables"] = trace.tables
-    places = pl.concat([trace.offers["event"], answer["first_showings"]["event"]])
+    answer["retries"] = trace.retries
+    places = pl.concat([trace.offers["event"], answer["first_showings"]["event"], trace.retries["event"]])
     answer["offer_events"] = trace.events.filter(pl.col("event").is_in(places.implode()))
     return answer, [(crash.rule.code, crash.error) for crash in crashes]
 
@@ -366,6 +368,7 @@ def conclude(
         results=results,
         verdicts=verdicts,
         violations=violations,
+        retries=retries_of(calls, placed["messages"], sessions),
     )
 
 
@@ -389,6 +392,7 @@ def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl
         events=whole.pop("offer_events"),
         showings=whole.pop("first_showings"),
         tables=whole.pop("shown_tables"),
+        retries=whole.pop("retries"),
         **{name: whole[name] for name in ("sources", *_KEPT)},
     )
     hits, crashes = run(rules, trace)

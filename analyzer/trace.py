@@ -76,6 +76,7 @@ class Trace:
     results: pl.DataFrame = _empty(frames.RESULTS)
     verdicts: pl.DataFrame = _empty(frames.VERDICTS)
     violations: pl.DataFrame = _empty(frames.VIOLATIONS)
+    retries: pl.DataFrame = _empty(frames.RETRIES)
     _known: dict[tuple[str, str], frozenset[Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def holds(self, what: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analyzer.replay.retries import retries_of
 from analyzer.rules.run import (
     approval_mismatch,
     executed_despite_gate,
@@ -45,8 +46,14 @@ def test_retry_in_new_session_finds_the_twin_of_the_last_call() -> None:
     text = '{"order":"7","amount":5}'
     old = call(1, CHAT, session="a", action_seq=1, text=text)
     new = call(2, CHAT, session="b", text='{"amount":5, "order":"7"}', outcome="ok")
-    [hit] = hits(retry_in_new_session.check, trace(sessions=sessions("a", "b"), calls=[old, new]))
-    assert hit["call"] == 2
+
+    def told(*calls: Row, order: tuple[str, str] = ("a", "b"), messages: tuple[Row, ...] = ()) -> list[Row]:
+        made = trace(sessions=sessions(*order), calls=list(calls), messages=list(messages))
+        retries = retries_of(made.calls, made.messages, made.sessions)
+        return hits(retry_in_new_session.check, made.with_frames(retries=retries))
+
+    [hit] = told(old, new)
+    assert (hit["session"], hit["event"], hit["call_id"]) == ("b", new["event"], "c2")
     assert "session a" in hit["message"]
     for other in (
         [{**old, "outcome": "ok"}, new],
@@ -54,8 +61,11 @@ def test_retry_in_new_session_finds_the_twin_of_the_last_call() -> None:
         [old, {**new, "session": "a"}],
         [{**old, "action_seq": None}, new],
     ):
-        assert hits(retry_in_new_session.check, trace(sessions=sessions("a", "b"), calls=other)) == []
-    assert hits(retry_in_new_session.check, trace(sessions=sessions("b", "a"), calls=[old, new])) == []
+        assert told(*other) == []
+    assert told(old, new, order=("b", "a")) == []
+    said = {"session": "a", "event": at(9), "seq": 9, "pointer": ""}
+    assert told(old, new, messages=({**said, "role": "assistant"},)) == []
+    assert len(told(old, new, messages=({**said, "role": "user"},))) == 1
 
 
 def test_parallel_not_allowed_counts_client_calls_of_one_reply() -> None:
