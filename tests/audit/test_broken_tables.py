@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+
 from tests.audit.wire import (
     TOOLS,
     action,
@@ -18,6 +20,7 @@ from tests.audit.wire import (
     function,
     run,
     session,
+    snapshot,
     told,
 )
 
@@ -44,3 +47,12 @@ def test_a_table_that_a_later_snapshot_replaces_is_still_a_change(tmp_path: Path
     other = (function("get", {"type": "object", "properties": {"id": {"type": "integer"}}}),)
     events = [exchange("POST", "", body, session()), *begun()[1:], *_call(), *ended(tools=other)]
     assert told(run(tmp_path, events), "DRIFT002") == ["DRIFT002"]
+
+
+def test_of_very_many_changes_the_first_are_compared_and_the_rest_is_counted(tmp_path: Path) -> None:
+    tables = [(function("get", {"type": "object", "maxProperties": at % 100}),) for at in range(1, 150)]
+    events = [*begun(tools=tables[0]), *(snapshot(tools=table) for table in tables[1:])]
+    messages = run(tmp_path, events).findings.filter(pl.col("rule") == "DRIFT002")["message"].to_list()
+    rest = [message for message in messages if "not compared" in message]
+    assert rest == ["36 more changes of definitions, of 1 tool, were not compared: the first 64 of the session were."]
+    assert len(messages) == 148 - 36 + 1

@@ -18,16 +18,18 @@ Good:
     untool refund
     tool refund {"required":["id"],"properties":{"id":{"type":"string"}},"type":"object"}
     snapshot
-Blind spots: a change that was taken back between two snapshots. Tools that come are no change of a definition.
+Blind spots: of the changes of one session the first 64 are compared, the rest is counted. A change that was taken back
+between two snapshots. Tools that come are no change of a definition.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
-from analyzer.rules.drift.versions import direction
+from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
@@ -36,6 +38,9 @@ _KEY = ["session", "tool", "role"]
 #: Channels that show a whole table: in the others a missing tool was not taken away.
 _WHOLE = ["session", "update", "listing"]
 _LIST_CHANGED = "tools/list_changed"
+_HINT = "Change tools between sessions, or start the turn anew and tell the model what changed."
+_MOST_PAIRS = 64  # of definitions compared in one session: each costs some milliseconds
+_Pair = tuple[str, str, str, bool]  # earlier schema, later schema, role, strict
 _SEARCH = "hosted::tool_search"
 
 
@@ -89,14 +94,50 @@ def check(trace: Trace) -> pl.LazyFrame:
     seen: dict[tuple[str, str], list[int]] = {}
     for session, tool, seq in calls.select("session", "tool", "seq").collect().iter_rows():
         seen.setdefault((session, tool), []).append(seq)
-    return hits(
-        hit
-        for row in rows.iter_rows(named=True)
-        if (hit := _told(row, texts, seen.get((row["session"], row["tool"]), [])))
-    )
+    return hits(_all(rows.sort("session", "since", "tool", "role"), texts, seen))
 
 
-def _told(row: dict[str, Any], texts: dict[str, str], calls: list[int]) -> dict[str, Any] | None:
+def _all(rows: pl.DataFrame, texts: dict[str, str], seen: dict[tuple[str, str], list[int]]) -> Iterator[dict[str, Any]]:
+    """The hits of all changes; the definitions that no comparison is left for are counted in one of their session."""
+    compared: dict[_Pair, Direction | None] = {}
+    left: list[dict[str, Any]] = []
+    session, pairs = None, set[_Pair]()
+    for row in rows.iter_rows(named=True):
+        if row["session"] != session:
+            yield from _rest(left)
+            session, pairs, left = row["session"], set(), []
+        pair = (row["old_schema_id"], row["schema_id"], row["role"], bool(row["strict"]))
+        said = None
+        if row["state"] != "withdrawn" and None not in pair:
+            if pair not in pairs and len(pairs) == _MOST_PAIRS:
+                left.append(row)
+                continue
+            pairs.add(pair)
+            if pair not in compared:
+                old, new = (decode(texts.get(schema)) for schema in pair[:2])
+                compared[pair] = direction(old, new, pair[2], second="the new one", strict=pair[3], wording=True)
+            said = compared[pair]
+            if said is None:
+                continue
+        hit = _told(row, said, seen.get((row["session"], row["tool"]), []))
+        if hit is not None:
+            yield hit
+    yield from _rest(left)
+
+
+def _rest(left: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    if left:
+        first, tools = left[0], len({row["tool"] for row in left})
+        yield {
+            **{name: first[name] for name in ("session", "event", "pointer")},
+            "message": f"{len(left)} more changes of definitions, of {tools} tool{'s' if tools != 1 else ''}, "
+            f"were not compared: the first {_MOST_PAIRS} of the session were.",
+            "hint": _HINT,
+            "keyword": "not compared",
+        }
+
+
+def _told(row: dict[str, Any], said: Direction | None, calls: list[int]) -> dict[str, Any] | None:
     early = sum(seq < row["since"] for seq in calls)
     if not early and (row["old_channel"], row["channel"]) == ("create", "session"):
         return None  # what a server makes of a create request: the session did not run yet
@@ -104,13 +145,9 @@ def _told(row: dict[str, Any], texts: dict[str, str], calls: list[int]) -> dict[
     severity, keyword, pointer = None, "withdrawn", ""
     if row["state"] == "withdrawn":
         what = "was taken out of the table"
-    elif row["schema_id"] is None or row["old_schema_id"] is None:
+    elif said is None:
         what, keyword = "came to have a schema, or lost it", "schema"
     else:
-        old, new = (decode(texts.get(row[side])) for side in ("old_schema_id", "schema_id"))
-        said = direction(old, new, row["role"], second="the new one", strict=bool(row["strict"]), wording=True)
-        if said is None:
-            return None
         what, keyword, pointer = f"changed under the running session: {said.words}", said.relation, said.pointer
         severity = "info" if said.wording_only else None
     return {
@@ -118,7 +155,7 @@ def _told(row: dict[str, Any], texts: dict[str, str], calls: list[int]) -> dict[
         "offer_event": row["event"],
         "offer_pointer": row["pointer"],
         "message": f"The definition of the tool {what} ({ran}).",
-        "hint": "Change tools between sessions, or start the turn anew and tell the model what changed.",
+        "hint": _HINT,
         "severity": "info" if row["channel"] == "update" else severity,
         "keyword": keyword,
         "schema_pointer": pointer,
