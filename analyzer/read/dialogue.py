@@ -516,11 +516,13 @@ def opened(
     raw: bytes, decode: Callable[[bytes], T], knows: Callable[[Any], float], *, utf8: bool
 ) -> tuple[T | None, bytes, list[Fault]]:
     """A record, its text without what cannot be kept, and what was wrong; None where it is no object of the format."""
+    if raw == b"[DONE]":  # the end mark of many event streams
+        return None, raw, []
     try:
         if not utf8:
             raw.decode()
         record = decode(raw)
-        if any(mark in raw for mark in _SURROGATES):
+        if _SURROGATES[0] in raw or _SURROGATES[1] in raw:
             msgspec.json.decode(raw)
         return record, raw, []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -85,6 +85,7 @@ class _Whole(msgspec.Struct, gc=False):
 _whole = msgspec.json.Decoder(_Whole).decode
 _half = msgspec.json.Decoder(_Half).decode
 _text = msgspec.json.Decoder(_Text).decode
+_skip = msgspec.json.Decoder(Raw).decode
 # Texts inside JSON may hold what Python takes for line ends (U+2028 and others).
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # How JSON begins; other texts may begin with a bracket too.
@@ -181,12 +182,20 @@ def unread(*bodies: Body | None) -> list[Fault]:
     faults: list[Fault] = []
     for body in bodies:
         for frame in body.frames if body is not None and body.opaque else ():
-            parsed = parse(frame) if _JSON.match(frame) else None
+            parsed = parse(frame) if _JSON.match(frame) and not _is_json(frame) else None
             if body is not None and isinstance(parsed, Unreadable):
                 what = f"the text at {body.pointer}"
                 detail = f"{what} is cut" if parsed.cut else f"{what} is no JSON: {parsed.detail}"
                 faults.append(Fault("unreadable", "", detail, parsed.at))
     return faults
+
+
+def _is_json(frame: bytes) -> bool:
+    try:
+        _skip(frame)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _code(raw: Raw) -> int | None:
