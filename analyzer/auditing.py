@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,12 +20,14 @@ from typing import Any
 import polars as pl
 
 from analyzer import frames
+from analyzer.config import Suppression
 from analyzer.contracts.files import Contracts, load_contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.assemble import assemble
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import with_repairs
+from analyzer.findings.suppress import suppress
 from analyzer.read import read
 from analyzer.read.files import STDIN, Evidence, Source, find
 from analyzer.read.mapped import adapters_of
@@ -65,6 +68,8 @@ class Audit:
     inputs: list[dict[str, Any]] = field(default_factory=list)
     hops: list[dict[str, Any]] = field(default_factory=list)
     problems: list[AnalyzerError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is wrong with the suppressions: expired, or nothing left to suppress."""
     unrecognised: list[str] = field(default_factory=list)
     crashed: list[tuple[str, str]] = field(default_factory=list)
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
@@ -89,6 +94,7 @@ class Audit:
             "inputs": self.inputs,
             "hops": self.hops,
             "problems": [str(problem) for problem in self.problems],
+            "notes": self.notes,
             "unrecognised": self.unrecognised,
             "crashed": self.crashed,
         }
@@ -109,12 +115,13 @@ def open_audit(folder: str) -> Audit:
     return Audit(
         findings,
         held,
-        rest["summary"],
-        rest["inputs"],
-        rest["hops"],
-        [InputError(text) for text in rest["problems"]],
-        rest["unrecognised"],
-        [(rule, error) for rule, error in rest["crashed"]],
+        summary=rest["summary"],
+        inputs=rest["inputs"],
+        hops=rest["hops"],
+        problems=[InputError(text) for text in rest["problems"]],
+        notes=rest["notes"],
+        unrecognised=rest["unrecognised"],
+        crashed=[(rule, error) for rule, error in rest["crashed"]],
     )
 
 
@@ -134,6 +141,7 @@ def audit(
     partitions: int = 1,
     jobs: int = 1,
     keep_frames: bool = True,
+    suppressions: Sequence[Suppression] = (),
     progress: Progress | None = None,
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
@@ -192,6 +200,7 @@ def audit(
     fleet, crashes = _fleet(whole, settings, [rule for rule in rules if rule.scope == "fleet"])
     crashed = sorted({*crashed, *crashes})
     findings = _ordered(pl.concat([whole.pop("found"), fleet, _crash_findings(crashed)]))
+    findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = whole.pop("counts")
     return Audit(
         findings=findings,
@@ -201,6 +210,7 @@ def audit(
         + inputs.filter((pl.col("format") == "") & pl.col("source").is_in(_named(sources))).drop("source").to_dicts(),
         hops=hops(counts),
         problems=problems,
+        notes=notes,
         unrecognised=inputs.filter((pl.col("format") == "") & ~pl.col("source").is_in(_named(sources)))[
             "path"
         ].to_list(),

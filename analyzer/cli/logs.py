@@ -102,8 +102,11 @@ def audited(
             session=given["session"],
             jobs=jobs,
             keep_frames=keep_frames,
+            suppressions=given["config"].suppressions,
             progress=step,
         )
+    for note in done.notes:
+        console.complain(note)
     for problem in done.problems:
         console.complain(str(problem), console.advice(problem))
     for each in done.inputs:
