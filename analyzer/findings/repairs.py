@@ -21,17 +21,19 @@ _BUDGET = 60  # payloads judged in search of one repair
 def with_repairs(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """HITS whose `hint` begins with the smallest edit that passes, where one was found in bounded work.
 
-    Only payloads that were judged invalid by the verdict of the hit are looked at; without any the hits come back as
-    they are.
+    After it the other advertised tools are named that take the arguments. Only payloads that were judged invalid by
+    the verdict of the hit are looked at; without any the hits come back as they are.
     """
     judged = hits["rule"].is_in(RULES) & hits["verdict"].is_not_null()
     if not judged.any():
         return hits
+    from analyzer.findings.mistaken import takers  # with the engine: only where a payload failed
+
     texts = _texts(hits.filter(judged), trace)
     schemas = {row["schema_id"]: row for row in trace.schemas.iter_rows(named=True)}
     known: dict[tuple[str, str], str | None] = {}
     said: dict[int, str] = {}
-    for verdict, schema_id, text in texts.iter_rows():
+    for verdict, schema_id, text in texts.select("verdict", "schema_id", "text").iter_rows():
         key = schema_id, text
         if key not in known:
             if len(known) >= MOST:
@@ -39,6 +41,8 @@ def with_repairs(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
             known[key] = _told(schemas[schema_id], text, assert_formats=trace.settings.assert_formats)
         if (found := known[key]) is not None:
             said[verdict] = found
+    others = takers(texts.filter(pl.col("role") == "arguments"), trace)
+    said |= {each: f"{said[each]} {other}" if each in said else other for each, other in others.items()}
     if not said:
         return hits
     repair = pl.col("verdict").replace_strict(said, default=None, return_dtype=pl.String)
@@ -50,7 +54,7 @@ def with_repairs(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
 
 
 def _texts(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    """`verdict`, `schema_id` and the payload's text, in the order of the verdicts."""
+    """`verdict`, `role`, `call`, `schema_id` and the payload's text, in the order of the verdicts."""
     rows = trace.verdicts.filter(
         pl.col("verdict").is_in(hits["verdict"].implode())
         & (pl.col("verdict_is") == "invalid")
@@ -64,7 +68,7 @@ def _texts(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         rows.join(calls, on="call", how="left", maintain_order="left")
         .join(results, on="result", how="left", maintain_order="left")
         .sort("verdict")
-        .select("verdict", "schema_id", text=text)
+        .select("verdict", "role", "call", "schema_id", text=text)
         .filter(pl.col("text").str.len_chars() <= MOST_TEXT)
     )
 

@@ -1,7 +1,8 @@
 """The arguments of a call break the schema that was in force when the model made it.
 
 What it says: the decoded arguments were judged by the schema advertised at the model call, or by the contract file
-where none was advertised, and failed. One finding per call; `failures` holds every failing keyword.
+where none was advertised, and failed. One finding per call; `failures` holds every failing keyword; the hint has
+the smallest edit that passes and names other advertised tools that take the arguments.
 Why it matters: the executor was never promised such arguments. What it does with them (refuse, guess, ignore a
 member, run) is chance, and what the model meant by an extra member is lost.
 Bad:
