@@ -17,7 +17,7 @@ from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES
 
 Frames = dict[str, pl.DataFrame]
 
-LIMIT = 1_500_000
+LIMIT = 300_000
 """Events held in memory, some 0.4 GB."""
 
 
@@ -42,7 +42,7 @@ class Recording:
 
     limit: int = field(default_factory=lambda: LIMIT)
     spill: int = 16
-    """Partitions made when the limit is passed."""
+    """Parts made when the limit is passed; a partition is as many of them as the limit allows."""
     at_least: int = 1
     """Partitions made in any case; the findings do not depend on it."""
     sources: list[dict[str, Any]] = field(default_factory=list)
@@ -51,6 +51,7 @@ class Recording:
     _events: int = 0
     _folder: Path | None = None
     _part: int = 0
+    _sizes: list[int] = field(default_factory=list)
     _homeless: list[Frames] = field(default_factory=list)
     _turns: list[pl.DataFrame] = field(default_factory=list)
     _firsts: list[pl.DataFrame] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Recording:
     @property
     def expected_partitions(self) -> int:
         """How many `partitions` will give."""
-        return self.at_least if self._folder is None else self.spill
+        return self.at_least if self._folder is None else len(self._groups())
 
     def _spill(self) -> None:
         if self._folder is None:
@@ -83,7 +84,9 @@ class Recording:
 
     def _write(self, frames: Frames) -> None:
         assert self._folder is not None
+        self._sizes = self._sizes or [0] * self.spill
         for number, part in _split(frames, self.spill):
+            self._sizes[number] += part["events"].height
             folder = self._folder / str(number)
             folder.mkdir(exist_ok=True)
             for name, frame in part.items():
@@ -116,13 +119,26 @@ class Recording:
             homeless = _concat(self._homeless)
             self._write(_housed(homeless, pl.concat(self._turns), pl.concat(self._firsts)))
             tables = pl.concat(self._spilled("tables")).unique("table", keep="first", maintain_order=True)
-            for number in range(self.spill):
-                yield {
-                    name: tables if name == "tables" else pl.concat([schema.to_frame(), *self._of(number, name)])
-                    for name, schema in RECORDED.items()
-                }
+            for group in self._groups():
+                yield {name: tables if name == "tables" else self._joined(group, name) for name in RECORDED}
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _groups(self) -> list[list[int]]:
+        """The parts that are audited together: rules cost the same for few events as for many."""
+        groups: list[list[int]] = [[]]
+        held = 0
+        for number, size in enumerate(self._sizes):
+            if groups[-1] and held + size > self.limit and len(groups) < self.spill:
+                groups.append([])
+                held = 0
+            groups[-1].append(number)
+            held += size
+        return groups if len(groups) >= min(self.at_least, self.spill) else [[number] for number in range(self.spill)]
+
+    def _joined(self, group: list[int], name: str) -> pl.DataFrame:
+        parts = [frame for number in group for frame in self._of(number, name)]
+        return pl.concat([RECORDED[name].to_frame(), *parts]).sort("event", maintain_order=True)
 
     def _of(self, number: int, name: str) -> Iterator[pl.DataFrame]:
         assert self._folder is not None
