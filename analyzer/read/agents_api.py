@@ -668,8 +668,8 @@ class AgentsApi:
         event = self._event(record, native, "request", place.session, None, pointer, place)
         for half, where in ((http.body, "/http/body"), (response.body, "/response/body")):
             if _first(half) == b'"':
-                found = exchange.unread(exchange.opened(_string(half), where))
-                self._rows.faults += [(event, place.session, *fault._replace(pointer=where)) for fault in found]
+                unread = exchange.unread(exchange.opened(_string(half), where))
+                self._rows.faults += [(event, place.session, *fault._replace(pointer=where)) for fault in unread]
         before = _marks(self._rows)
         if http.method == "POST" and _first(body) == b"{" and accepted is not False and not any(below):
             self._request(_record(body), body_at, place, "update" if session else "create")
