@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -182,9 +183,10 @@ class _Reader:
             self.known.add(self._order[0])
         for index in left:
             self._other(block, index)
-        for index in block.joined:
-            event = event_number(self._source.number, block.first + index)
-            self._rows.faults.append((event, None, *Fault("line_end_missing", "", "no line end before the record")))
+        joined = Counter(block.line[index] for index in block.joined)
+        for line, more in sorted(joined.items()):
+            event = event_number(self._source.number, block.first + block.line.index(line))
+            self._rows.faults.append((event, None, *Fault("line_end_missing", "", f"{more + 1} records")))
         # Bodies of exchanges too.
         self.unreadable += len({fault[0] for fault in self._rows.faults[before:] if fault[2] in _UNREADABLE})
 

@@ -41,7 +41,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             keyword="fault",
             severity=pl.when(joined).then(pl.lit("warning")),
             message=pl.when(joined)
-            .then(pl.lit("A record stands on the line of the one before it; they were told apart."))
+            .then(sentence("{} stand on one line; they were told apart.", "detail"))
             .otherwise(
                 pl.concat_str(
                     pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
