@@ -248,7 +248,7 @@ class OpenAIChat:
                 self._dialogue.cursor.event("simulations", "notice", None)
             return True
         name = next(name for name in _LISTS if first(getattr(record, name)) == b"[")
-        raws = listed(getattr(record, name))
+        listing = bytes(getattr(record, name))
         session = record.session_id or record.conversation_id
         if name == "traj" and record.task_id and session is None:
             trial = bytes(record.trial).decode() or "0"
@@ -256,12 +256,12 @@ class OpenAIChat:
             session = self._dialogue.name(session)
         tools, tools_to = (record.tools, "/tools") if record.tools else (record.functions, "/functions")
         own = not exchanged and (name != "messages" or not record.model)
-        ask = Ask(raws, _LISTS[name], session, own=own, tools=bytes(tools), tools_to=tools_to)
+        ask = Ask([], _LISTS[name], session, own=own, tools=bytes(tools), tools_to=tools_to, listing=listing)
         if not own:
             ask.model = text_of(record.model)
             ask.parallel = record.parallel_tool_calls
             ask.text_format = bytes(record.response_format).decode() or None
-        self._dialogue.ask(ask, place, wire=_wire(raws) if own else None)
+        self._dialogue.ask(ask, place, wire=_wire(listing) if own else None)
         return True
 
     def _alone(self, raw: bytes, place: Place) -> None:
@@ -501,9 +501,9 @@ def _is_url(url: str) -> bool:
     return url.partition("?")[0].rstrip("/").endswith("/chat/completions")
 
 
-def _wire(raws: list[bytes]) -> str | None:
+def _wire(listing: bytes) -> str | None:
     """tau2 carries arguments as objects: what holds for this wire does not hold for it."""
-    return "tau2-bench" if any(b'"requestor"' in raw for raw in raws[:12]) else None
+    return "tau2-bench" if b'"requestor"' in listing else None
 
 
 def _is_message(value: Any) -> float:

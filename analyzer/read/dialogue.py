@@ -23,6 +23,7 @@ T = TypeVar("T")
 _ALIKE = 16  # conversations that begin alike and may be continued
 _CONVERSATIONS = 20_000
 _CALLS = 400_000
+_LATEST = 8
 _SYSTEM = (b'"system"', b'"developer"')
 _SURROGATES = (b"\\ud", b"\\uD")
 
@@ -71,6 +72,7 @@ class Ask(msgspec.Struct, gc=False):
     """A request: its messages, and what else it sets. `own`: a list whose calls are the model's, and no reply comes."""
 
     raws: list[bytes]
+    """The JSON texts of its messages; or they are in `listing`."""
     to: str = "/messages"
     session: str | None = None
     thread: str = ""
@@ -84,6 +86,8 @@ class Ask(msgspec.Struct, gc=False):
     parallel: bool | None = None
     text_format: str | None = None
     instructions: str | None = None
+    listing: bytes = b""
+    """JSON text of the list of messages, for a wire whose clients resend long ones: what is known of it is not read."""
 
 
 class _Sent(msgspec.Struct, frozen=True, gc=False):
@@ -108,6 +112,14 @@ class _Conversation(msgspec.Struct, eq=False):
     """The replies that had a call at this place of the history."""
     table: bytes = b""
     state: bytes = b""
+    walk: Any = None
+    """The `_Walk` at the end of `sent`."""
+    text: bytes = b""
+    """The JSON text of the last request's messages, without its end."""
+
+
+_Place = tuple[_Conversation, int, list[bytes], list[int]]
+"""A conversation, how many messages of a request it has seen, the texts of the others, and their digests."""
 
 
 class _Memory:
@@ -135,8 +147,8 @@ class _Memory:
 class _Walk:
     """The calls and results of one history in their order: names the emission of each, and what pairs them."""
 
-    def __init__(self, conversation: _Conversation, *, positional: bool) -> None:
-        self._conversation = conversation
+    def __init__(self, emitted: dict[str, list[str]], *, positional: bool) -> None:
+        self._emitted = emitted
         self._positional = positional
         self._calls: dict[str, int] = {}
         self._results: dict[str, int] = {}
@@ -148,9 +160,9 @@ class _Walk:
         word = f"{name}#" if placed else call_id or ""
         nth = _next(self._calls, word)
         emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
-        replies = self._conversation.emitted.get(emission)
+        replies = self._emitted.get(emission)
         if reply is not None:
-            replies = self._conversation.emitted.setdefault(emission, [])
+            replies = self._emitted.setdefault(emission, [])
             if reply not in replies:
                 replies.append(reply)
             nth = replies.index(reply)
@@ -182,9 +194,11 @@ class _Walk:
             for call_id, name in each.results:
                 self.result(call_id, name)
 
-    def answered(self) -> dict[str, int]:
-        """How many results each call has so far."""
-        return self._results
+    def copy(self) -> _Walk:
+        """Another one at the same place."""
+        other = _Walk(self._emitted, positional=self._positional)
+        other._calls, other._results, other._open = dict(self._calls), dict(self._results), list(self._open)
+        return other
 
 
 class Dialogue:
@@ -204,6 +218,7 @@ class Dialogue:
         self._waiting = False
         self._running: tuple[_Conversation, _Walk] | None = None
         self._count = 0
+        self._latest: list[_Conversation] = []
         self.made: list[tuple[str, str | None, str | None]] = []
         """The calls of the last reply: pair id, call id, name."""
         self.turn: str | None = None
@@ -233,8 +248,58 @@ class Dialogue:
     def ask(self, asked: Ask, place: Place, *, wire: str | None = None) -> str:
         """Append a request, or a list of messages; the session it is of."""
         self.move(place)
-        digests = list(map(hash, asked.raws))
         read: dict[int, Said] = {}
+        conversation, known, new, digests = self._continued(asked, read) or self._sought(asked, read)
+        said = [read[index] if index in read else self._read(raw) for index, raw in enumerate(new, known)]
+        before, session = len(conversation.sent), conversation.session
+        if asked.own:
+            event = self._list(asked, conversation, new=bool(new))
+        else:
+            event = self.cursor.event("request.create", "request", session, turn=self.turn)
+        self._settings(asked, event, conversation)
+        walk = conversation.walk
+        if walk is None or known < before:
+            walk = _Walk(conversation.emitted, positional=self._positional)
+            walk.pass_over(conversation.sent[:known])
+        for index, each in enumerate(said, known):
+            replied = index == before and bool(conversation.replies) and each.role == "assistant"
+            fresh = index >= before and not replied
+            self._message(each, conversation, walk, f"{asked.to}/{index}", index, own=asked.own, fresh=fresh, wire=wire)
+        del conversation.sent[known:]
+        conversation.sent += map(_sent_as, digests, said)
+        conversation.walk, conversation.replies, conversation.failed = walk, [], False
+        conversation.text = asked.listing.rstrip().removesuffix(b"]").rstrip()
+        self._latest = [*[each for each in self._latest if each is not conversation][1 - _LATEST :], conversation]
+        for each in said:
+            self._owns(conversation, [call.call_id for call in each.calls])
+        self._asked, self._waiting = conversation, not asked.own
+        return session
+
+    def _continued(self, asked: Ask, read: dict[int, Said]) -> _Place | None:
+        """The conversation whose last request this one begins with, byte for byte, if it is one of the latest."""
+        if not asked.listing or asked.session is not None:
+            return None
+        for conversation in reversed(self._latest):
+            rest = conversation.text and asked.listing.startswith(conversation.text)
+            if not rest or not conversation.sent:
+                continue
+            tail = asked.listing[len(conversation.text) :].lstrip()
+            if tail[:1] != b",":
+                continue
+            new, known = listed(b"[" + tail[1:]), len(conversation.sent)
+            if conversation.replies:
+                read[known] = self._read(new[0])
+                if self._gist(read[known]) not in conversation.replies:
+                    read.clear()
+                    continue
+            return conversation, known, new, list(map(hash, new))
+        return None
+
+    def _sought(self, asked: Ask, read: dict[int, Said]) -> _Place:
+        """The conversation of a request, and what of it is new."""
+        if asked.listing:
+            asked.raws = listed(asked.listing)
+        digests = list(map(hash, asked.raws))
 
         def said(index: int) -> Said:
             if index not in read:
@@ -242,35 +307,13 @@ class Dialogue:
             return read[index]
 
         conversation, known = self._find(asked, digests, said)
-        sent = conversation.sent[:known]
-        sent += [_sent_as(digests[index], said(index)) for index in range(known, len(digests))]
-        session = conversation.session
-        if asked.own:
-            event = self._list(asked, conversation, new=known < len(digests))
-        else:
-            event = self.cursor.event("request.create", "request", session, turn=self.turn)
-        self._settings(asked, event, conversation)
-        walk = _Walk(conversation, positional=self._positional)
-        walk.pass_over(sent[:known])
-        before = len(conversation.sent)
-        for index in range(known, len(digests)):
-            replied = index == before and bool(conversation.replies) and said(index).role == "assistant"
-            fresh = index >= before and not replied
-            to = f"{asked.to}/{index}"
-            self._message(said(index), conversation, walk, to, index, own=asked.own, fresh=fresh, wire=wire)
-        conversation.sent, conversation.replies, conversation.failed = sent, [], False
-        for name, count in walk.answered().items():
-            conversation.answered[name] = max(count, conversation.answered.get(name, 0))
-        for each in sent[known:]:
-            self._owns(conversation, [call_id for call_id, _ in each.calls])
-        self._asked, self._waiting = conversation, not asked.own
-        return session
+        return conversation, known, asked.raws[known:], digests[known:]
 
     def append(self, raw: bytes, place: Place) -> str:
         """Append the next message of the one list that the source holds, a record for each; its session."""
         if self._running is None:
             conversation = _Conversation(self.name(f"{self._wire}-{blake2b(raw, digest_size=6).hexdigest()}"))
-            self._running = conversation, _Walk(conversation, positional=self._positional)
+            self._running = conversation, _Walk(conversation.emitted, positional=self._positional)
         conversation, walk = self._running
         self.move(place)
         self._count += 1
@@ -310,6 +353,7 @@ class Dialogue:
             )
             where = "" if opaque else to + result.to
             self._result(result, event, session, "history" if old else "message", emission, pair_id, where, wire)
+            conversation.answered[pair_id] = max(nth + 1, conversation.answered.get(pair_id, 0))
         self._faults(said, event, session, "" if opaque else to, opaque=opaque)
         if fresh and (said.text is not None or not said.results):
             where = "" if opaque else to + said.to
@@ -425,8 +469,9 @@ class Dialogue:
         session = conversation.session
         event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
         reply = reply or f"reply {event}"
-        walk = _Walk(conversation, positional=self._positional)
-        walk.pass_over(conversation.sent)
+        walk = _Walk(conversation.emitted, positional=self._positional)
+        if conversation.walk is not None:
+            walk = conversation.walk.copy()
         to = "" if opaque else to
         self.made = []
         for call in said.calls:
@@ -522,7 +567,7 @@ def opened(
         if not utf8:
             raw.decode()
         record = decode(raw)
-        if _SURROGATES[0] in raw or _SURROGATES[1] in raw:
+        if b"\\u" in raw and (_SURROGATES[0] in raw or _SURROGATES[1] in raw):
             msgspec.json.decode(raw)
         return record, raw, []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -118,9 +118,10 @@ def test_the_recorded_exchanges_have_the_counts_that_are_known() -> None:
     counts, calls = counted(found), found.frames["calls"]
     hosted = calls.filter(pl.col("kind") == "hosted")
     resent = calls.filter(pl.col("call_id") == "search_call_1")
-    # Two runs of code on the provider's side, one of them answered, and a call that only resent contents show.
-    assert (hosted.height, hosted["result"].count(), resent.height) == (2, 1, 1)
+    # Two runs of code on the provider's side and their results, and a call that only resent contents show.
+    assert (hosted.height, hosted["result"].count(), resent.height) == (2, 2, 1)
     assert counts["calls"] == known["calls"] + 3
+    # Of the results of code the count knows one.
     assert counts["results"] == known["results"] + 1
     # One file of the recorder's holds four conversations.
     assert counts["sessions"] == known["sessions"] + 3
