@@ -25,7 +25,7 @@ from analyzer.contracts.files import Contracts, load_contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.assemble import assemble
-from analyzer.findings.precedence import settle
+from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.repairs import with_repairs
 from analyzer.findings.suppress import suppress
 from analyzer.read import read
@@ -42,6 +42,7 @@ from analyzer.replay.retries import retries_of
 from analyzer.replay.scopes import scoped
 from analyzer.replay.sightings import sightings_of
 from analyzer.replay.state import running_versions, sessions_of, turns_of
+from analyzer.replay.strays import misdirected, strays_of
 from analyzer.replay.verdicts import verdicts_of
 from analyzer.rules.catalogue import RULES, Rule
 from analyzer.rules.engine import run
@@ -197,9 +198,10 @@ def audit(
     report("report", 0, 0)
     whole = {name: _together(name, [part[name] for part in parts]) for name in parts[0]}
     whole["sources"] = inputs
-    fleet, crashes = _fleet(whole, settings, [rule for rule in rules if rule.scope == "fleet"])
+    fleet, crashes = _fleet(whole, settings, rules)
     crashed = sorted({*crashed, *crashes})
-    findings = _ordered(pl.concat([whole.pop("found"), fleet, _crash_findings(crashed)]))
+    found = settle_across(whole.pop("found"), fleet, misdirected(whole.pop("strays")))
+    findings = _ordered(pl.concat([found, fleet, _crash_findings(crashed)]))
     findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = whole.pop("counts")
     return Audit(
@@ -298,8 +300,9 @@ def audit_partition(
     shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")
     answer["first_showings"] = shown.unique(["session", "channel", "table"], keep="first", maintain_order=True)
     answer["shown_tables"] = trace.tables
-    answer["retries"] = trace.retries
-    places = pl.concat([trace.offers["event"], answer["first_showings"]["event"], trace.retries["event"]])
+    answer["retries"], answer["strays"] = trace.retries, trace.strays
+    seen = (trace.offers, answer["first_showings"], trace.retries, trace.strays)
+    places = pl.concat([frame["event"] for frame in seen])
     answer["offer_events"] = trace.events.filter(pl.col("event").is_in(places.implode()))
     return answer, [(crash.rule.code, crash.error) for crash in crashes]
 
@@ -379,6 +382,7 @@ def conclude(
         verdicts=verdicts,
         violations=violations,
         retries=retries_of(calls, placed["messages"], sessions),
+        strays=strays_of(calls, results),
     )
 
 
@@ -403,9 +407,12 @@ def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl
         showings=whole.pop("first_showings"),
         tables=whole.pop("shown_tables"),
         retries=whole.pop("retries"),
+        strays=whole["strays"],
         **{name: whole[name] for name in ("sources", *_KEPT)},
     )
-    hits, crashes = run(rules, trace)
+    hits, crashes = run([rule for rule in rules if rule.scope == "fleet"], trace)
+    across, more = run([rule for rule in rules if rule.across], trace, across=True)
+    hits, crashes = pl.concat([hits, across]), [*crashes, *more]
     return assemble(settle(hits), trace), [(crash.rule.code, crash.error) for crash in crashes]
 
 

@@ -543,6 +543,20 @@ RETRIES = _schema(
     }
 )
 
+# What is left of the calls that wait for a result and of the results that found no call.
+STRAYS = _schema(
+    {
+        "what": pl.String,  # call, result
+        "session": pl.String,
+        "turn": pl.String,
+        "call_id": pl.String,
+        "tool": pl.String,
+        "event": pl.Int64,
+        "pointer": pl.String,
+        "stage": pl.String,  # of the result
+    }
+)
+
 SHAPES = _schema(
     {
         "tool": pl.String,

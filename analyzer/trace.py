@@ -77,6 +77,7 @@ class Trace:
     verdicts: pl.DataFrame = _empty(frames.VERDICTS)
     violations: pl.DataFrame = _empty(frames.VIOLATIONS)
     retries: pl.DataFrame = _empty(frames.RETRIES)
+    strays: pl.DataFrame = _empty(frames.STRAYS)
     _known: dict[tuple[str, str], frozenset[Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def holds(self, what: str) -> bool:

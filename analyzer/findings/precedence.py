@@ -27,6 +27,16 @@ def settle(hits: pl.DataFrame) -> pl.DataFrame:
     return _request_shapes(hits)
 
 
+def settle_across(found: pl.DataFrame, fleet: pl.DataFrame, misdirected: pl.DataFrame) -> pl.DataFrame:
+    """FINDINGS of single sessions without the two ends of a result that CALL007 has found in another session."""
+    told = fleet.filter(pl.col("rule") == "CALL007").select("session", "call_id")
+    pairs = misdirected.join(told, on=["session", "call_id"], how="semi")
+    results = pairs.select("session", "call_id", rule=pl.lit("CALL005"))
+    calls = pairs.select("call_id", session="home_session", rule=pl.lit("CALL004")).select(results.columns)
+    silenced = pl.concat([results, calls]).unique(maintain_order=True)
+    return found.join(silenced, on=["session", "call_id", "rule"], how="anti", maintain_order="left")
+
+
 def _request_shapes(hits: pl.DataFrame) -> pl.DataFrame:
     """LOG010 speaks only of what no other rule explains."""
     shapes = hits["rule"] == "LOG010"

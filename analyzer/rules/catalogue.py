@@ -39,6 +39,9 @@ class Rule:
     looks_at: tuple[str, ...] = ()
     """Rows that a log must have, in the words of `Trace.holds`: without any of them the rule is not even loaded."""
 
+    across: bool = False
+    """Whether its module has a second look, `check_across`, at all sessions at once."""
+
     @property
     def module(self) -> str:
         """The module that holds it."""
@@ -66,6 +69,11 @@ class Rule:
         """The function that finds the hits."""
         return import_module(self.module).check  # type: ignore[no-any-return]
 
+    @property
+    def check_across(self) -> Callable[[Trace], pl.LazyFrame]:
+        """The function that finds what shows over several sessions only, in the trace of all of them."""
+        return import_module(self.module).check_across  # type: ignore[no-any-return]
+
 
 RULES: tuple[Rule, ...] = (
     Rule("ARG001", "args-schema-mismatch", "error"),
@@ -85,7 +93,7 @@ RULES: tuple[Rule, ...] = (
     Rule("CALL004", "call-unanswered", "error"),
     Rule("CALL005", "result-orphan", "error"),
     Rule("CALL006", "result-duplicate", "error"),
-    Rule("CALL007", "result-wrong-turn", "error"),
+    Rule("CALL007", "result-wrong-turn", "error", across=True),
     Rule("CALL008", "result-late", "warning"),
     Rule("CALL009", "result-not-adjacent", "error", looks_at=("call_sightings.stage=history|message",)),
     Rule("CALL010", "result-name-mismatch", "error", looks_at=("results.name",)),

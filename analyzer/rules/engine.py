@@ -22,15 +22,15 @@ class Crash(NamedTuple):
     error: str
 
 
-def run(rules: Sequence[Rule], trace: Trace) -> tuple[pl.DataFrame, list[Crash]]:
+def run(rules: Sequence[Rule], trace: Trace, *, across: bool = False) -> tuple[pl.DataFrame, list[Crash]]:
     """HITS with `rule` (the code), `slug` and the rule's defaults filled in, and the rules that crashed."""
     found = [pl.DataFrame(schema={"rule": pl.String, "slug": pl.String, **HITS})]
     crashes: list[Crash] = []
     for rule in rules:
-        if rule.looks_at and not any(map(trace.holds, rule.looks_at)):
+        if not across and rule.looks_at and not any(map(trace.holds, rule.looks_at)):
             continue
         try:
-            hits = rule.check(trace).collect()
+            hits = (rule.check_across if across else rule.check)(trace).collect()
             # Nearly all rules find nothing, and to dress nothing up costs as much as to find it.
             if hits.height or not set(hits.columns) <= HITS.keys():
                 found.append(_whole(rule, hits.lazy()).collect())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analyzer.auditing import Audit, audit
-from tests.audit.wire import Event, action, added, answered, asked, begun, called, done, ended, lines
+from tests.audit.wire import Event, action, added, answered, asked, begun, called, done, ended, lines, post
 
 ORDER = {"order_id": "ord_1", "cents": 500}
 
@@ -53,3 +53,28 @@ def test_other_arguments_or_an_answer_are_no_retry(tmp_path: Path) -> None:
     assert audited(tmp_path, *logs, rule="RUN004")[1] == []
     logs = of(answering(), "sess_1"), of(answering(), "sess_2")
     assert audited(tmp_path, *logs, rule="RUN004")[1] == []
+
+
+def test_a_result_posted_to_another_session_is_told_once(tmp_path: Path) -> None:
+    events = [*begun(), post("c1"), *ended()]
+    lost, other = of(waiting(), "sess_1"), of(events, "sess_2")
+    done_, [found] = audited(tmp_path, lost, other, rule="CALL007")
+    assert (found["session"], found["call_id"], found["tool"]) == ("sess_2", "c1", "get")
+    assert "session sess_1" in found["message"]
+    assert (Path(found["location"]["file"]).name, found["location"]["line"]) == ("1.ndjson", 4)
+    assert not {"CALL004", "CALL005"} & set(done_.findings["rule"])
+    done_, [alike] = audited(tmp_path, rule="CALL007", partitions=2, keep_frames=False)
+    assert alike == found
+    done_, none = audited(tmp_path, rule="CALL007", ignore=["CALL007"])
+    assert none == []
+    assert "CALL005" in set(done_.findings["rule"])
+
+
+def test_a_result_whose_id_waits_twice_or_was_answered_is_an_orphan(tmp_path: Path) -> None:
+    events = [*begun(), post("c1"), *ended()]
+    twice = of(waiting(), "sess_1"), of(events, "sess_2"), of(waiting(), "sess_3")
+    assert audited(tmp_path, *twice, rule="CALL007")[1] == []
+    answered_ = of(answering(), "sess_1"), of(events, "sess_2"), of(answering(), "sess_3")
+    done_, found = audited(tmp_path, *answered_, rule="CALL007")
+    assert found == []
+    assert "CALL005" in set(done_.findings["rule"])

@@ -1,6 +1,6 @@
-"""A result was sent to another turn than its call's.
+"""A result was sent to another turn or session than its call's.
 
-What it says: the turn the result names, and the turn in which the call with this id was made.
+What it says: the turn or session the result was sent to, and the one in which the call with this id was made.
 Why it matters: the server looks for the call in the turn that is named. The result is refused or lost, and the call
 waits.
 Bad:
@@ -23,13 +23,15 @@ Good:
     call c1 weigh {"crate":"K2"}
     result c1 ok 30 kg
     end
-Blind spots: a result sent to another session is an orphan there; sessions are judged one by one.
+Blind spots: another session is told only where the server names sessions, one call alone waits under this id, and the
+logs of both sessions are audited together; else the result is an orphan.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
+from analyzer.replay.strays import misdirected
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
@@ -59,4 +61,21 @@ def check(trace: Trace) -> pl.LazyFrame:
             "related": [place(row["at"], row["where"], "call", row["call_id"])],
         }
         for row in found.iter_rows(named=True)
+    )
+
+
+def check_across(trace: Trace) -> pl.LazyFrame:
+    """Results that no call of their session asked for, and whose call waits in another session."""
+    return hits(
+        {
+            **{name: row[name] for name in ("session", "turn", "call_id", "event", "pointer")},
+            "tool": row["home_tool"],
+            "keyword": "session",
+            "confidence": "likely",
+            "message": f"The result of {row['call_id']} was sent to session {row['session']}; "
+            f"the call waits in session {row['home_session']}.",
+            "hint": f"Post it to the session of its required action, {row['home_session']}.",
+            "related": [place(row["home_event"], row["home_pointer"], "call", row["call_id"])],
+        }
+        for row in misdirected(trace.strays).iter_rows(named=True)
     )
