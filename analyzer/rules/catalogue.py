@@ -121,7 +121,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule("CALL017", "idempotency-key-misused", "error", looks_at=("result_sightings.key",)),
-    Rule("DRIFT001", "schema-drift", "error"),
+    Rule("DRIFT001", "schema-drift", "error", across=True),
     Rule("DRIFT002", "tools-changed-mid-session", "warning"),
     Rule("DRIFT003", "search-drift", "error", looks_at=("offers.channel=search",)),
     Rule("DRIFT004", "pin-drift", "error", scope="fleet"),

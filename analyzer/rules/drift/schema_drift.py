@@ -1,7 +1,9 @@
 """The schema a tool is advertised with is not the one it is executed by.
 
-What it says: the contract file and the advertised schema accept different values, or the executor refused arguments
-that the advertised schema accepts and named the member. The message says which side is wider, and whom that breaks.
+What it says: the contract file (or code) and the advertised schema accept different values; or the executor refused
+arguments that the advertised schema accepts and named the member; or one file recorded the model's table with
+`mcp__SERVER__TOOL` and the server's own listing, and they differ. The message says
+which side is wider, and whom that breaks.
 Why it matters: the model keeps to the contract that it was shown and is refused all the same, or it is allowed what
 the tool was never built for. No retry helps.
 Bad:
@@ -24,6 +26,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.rules.drift.declared import contract_drift
+from analyzer.rules.drift.other_wire import other_wire_drift
 from analyzer.rules.drift.refusal import refusal
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import FLAGGED_WIRES, layers
@@ -36,6 +39,11 @@ def check(trace: Trace) -> pl.LazyFrame:
     known = {(hit["session"], hit["tool"]) for role, hit in declared if role == "arguments"}
     refused = [hit for session, hit in _refusals(trace) if (session, hit["tool"]) not in known]
     return hits([*(hit for _, hit in declared), *refused])
+
+
+def check_across(trace: Trace) -> pl.LazyFrame:
+    """Tools of a model's table that the server lists otherwise, where one file recorded both wires."""
+    return hits(other_wire_drift(trace))
 
 
 def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
