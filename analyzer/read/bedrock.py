@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.frames import PART_BITS
-from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said, held, listed, opened
+from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
+from analyzer.read.members import held, listed, opened
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, exchange_of
 from analyzer.read.records import Block

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.frames import PART_BITS
-from analyzer.read.dialogue import Dialogue, Said, opened
+from analyzer.read.dialogue import Dialogue, Said
+from analyzer.read.members import opened
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows, event_number

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
+from analyzer.read.history import Conversation, Found, Memory, Sent, Walk, common
+from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.recover import Fault, Unreadable, parse, typed
+from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
-T = TypeVar("T")
-
 _ALIKE = 16  # conversations that begin alike and may be continued
-_CONVERSATIONS = 20_000
-_CALLS = 400_000
 _LATEST = 8
 _SYSTEM = (b'"system"', b'"developer"')
-_SURROGATES = (b"\\ud", b"\\uD")
 
 
 class Call(msgspec.Struct, gc=False):
@@ -90,117 +87,6 @@ class Ask(msgspec.Struct, gc=False):
     """JSON text of the list of messages, for a wire whose clients resend long ones: what is known of it is not read."""
 
 
-class _Sent(msgspec.Struct, frozen=True, gc=False):
-    """One message as it was sent."""
-
-    digest: int
-    calls: tuple[tuple[str | None, str | None], ...] = ()
-    results: tuple[tuple[str | None, str | None], ...] = ()
-
-
-class _Conversation(msgspec.Struct, eq=False):
-    """What is known of one conversation."""
-
-    session: str
-    sent: list[_Sent] = []
-    replies: list[int] = []
-    """Gists of the replies to its last request."""
-    failed: bool = False
-    answered: dict[str, int] = {}
-    """How many results of a call one history held."""
-    emitted: dict[str, list[str]] = {}
-    """The replies that had a call at this place of the history."""
-    table: bytes = b""
-    state: bytes = b""
-    walk: Any = None
-    """The `_Walk` at the end of `sent`."""
-    text: bytes = b""
-    """The JSON text of the last request's messages, without its end."""
-
-
-_Place = tuple[_Conversation, int, list[bytes], list[int]]
-"""A conversation, how many messages of a request it has seen, the texts of the others, and their digests."""
-
-
-class _Memory:
-    """The conversations of a run; only so many are remembered."""
-
-    def __init__(self) -> None:
-        self.beginnings: dict[int, list[_Conversation]] = {}
-        self.named: dict[str, _Conversation] = {}
-        self.owners: dict[str, _Conversation] = {}
-        self.names: dict[str, int] = {}
-
-    def trim(self) -> None:
-        """Forget the older half of what there is too much of."""
-        kept: tuple[tuple[dict[Any, Any], int], ...] = (
-            (self.beginnings, _CONVERSATIONS),
-            (self.named, _CONVERSATIONS),
-            (self.owners, _CALLS),
-        )
-        for held_, limit in kept:
-            if len(held_) > limit:
-                for key in list(held_)[: len(held_) - limit // 2]:
-                    del held_[key]
-
-
-class _Walk:
-    """The calls and results of one history in their order: names the emission of each, and what pairs them."""
-
-    def __init__(self, emitted: dict[str, list[str]], *, positional: bool) -> None:
-        self._emitted = emitted
-        self._positional = positional
-        self._calls: dict[str, int] = {}
-        self._results: dict[str, int] = {}
-        self._open: list[tuple[str, str | None, str | None]] = []
-
-    def call(self, call_id: str | None, name: str | None, reply: str | None = None) -> tuple[str, str]:
-        """The pair id and the emission of the next call; `reply`: it stands in a reply of the model."""
-        placed = self._positional or call_id is None
-        word = f"{name}#" if placed else call_id or ""
-        nth = _next(self._calls, word)
-        emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
-        replies = self._emitted.get(emission)
-        if reply is not None:
-            replies = self._emitted.setdefault(emission, [])
-            if reply not in replies:
-                replies.append(reply)
-            nth = replies.index(reply)
-        else:
-            nth = len(replies) - 1 if replies else 0
-        emission = f"{emission}~{nth + 1}" if nth > 0 else emission
-        pair_id = emission if placed else word
-        self._open.append((pair_id, call_id, name))
-        return pair_id, emission
-
-    def result(self, call_id: str | None, name: str | None) -> tuple[str, str, int]:
-        """The pair id of the next result, its emission, and how many results of that call came before."""
-        pair_id = call_id
-        if self._positional or call_id is None:
-            found = [each for each in self._open if call_id is not None and each[1] == call_id]
-            found = found or [each for each in self._open if each[2] == name]
-            pair_id = found[0][0] if found else call_id or f"{name} unasked"
-            if found:
-                self._open.remove(found[0])
-        pair_id = pair_id or ""
-        nth = _next(self._results, pair_id)
-        return pair_id, f"{pair_id}/{nth}", nth
-
-    def pass_over(self, sent: Sequence[_Sent]) -> None:
-        """Go past messages that were sent before."""
-        for each in sent:
-            for call_id, name in each.calls:
-                self.call(call_id, name)
-            for call_id, name in each.results:
-                self.result(call_id, name)
-
-    def copy(self) -> _Walk:
-        """Another one at the same place."""
-        other = _Walk(self._emitted, positional=self._positional)
-        other._calls, other._results, other._open = dict(self._calls), dict(self._results), list(self._open)
-        return other
-
-
 class Dialogue:
     """Appends the rows of conversations for the adapter of one source."""
 
@@ -213,12 +99,12 @@ class Dialogue:
         self._read = read
         self._positional = positional
         self._executed = executed
-        self._memory: _Memory = rows.shared.setdefault(f"dialogue {wire}", _Memory())
-        self._asked: _Conversation | None = None
+        self._memory: Memory = rows.shared.setdefault(f"dialogue {wire}", Memory())
+        self._asked: Conversation | None = None
         self._waiting = False
-        self._running: tuple[_Conversation, _Walk] | None = None
+        self._running: tuple[Conversation, Walk] | None = None
         self._count = 0
-        self._latest: list[_Conversation] = []
+        self._latest: list[Conversation] = []
         self.made: list[tuple[str, str | None, str | None]] = []
         """The calls of the last reply: pair id, call id, name."""
         self.turn: str | None = None
@@ -259,7 +145,7 @@ class Dialogue:
         self._settings(asked, event, conversation)
         walk = conversation.walk
         if walk is None or known < before:
-            walk = _Walk(conversation.emitted, positional=self._positional)
+            walk = Walk(conversation.emitted, positional=self._positional)
             walk.pass_over(conversation.sent[:known])
         for index, each in enumerate(said, known):
             replied = index == before and bool(conversation.replies) and each.role == "assistant"
@@ -275,7 +161,7 @@ class Dialogue:
         self._asked, self._waiting = conversation, not asked.own
         return session
 
-    def _continued(self, asked: Ask, read: dict[int, Said]) -> _Place | None:
+    def _continued(self, asked: Ask, read: dict[int, Said]) -> Found | None:
         """The conversation whose last request this one begins with, byte for byte, if it is one of the latest."""
         if not asked.listing or asked.session is not None:
             return None
@@ -295,7 +181,7 @@ class Dialogue:
             return conversation, known, new, list(map(hash, new))
         return None
 
-    def _sought(self, asked: Ask, read: dict[int, Said]) -> _Place:
+    def _sought(self, asked: Ask, read: dict[int, Said]) -> Found:
         """The conversation of a request, and what of it is new."""
         if asked.listing:
             asked.raws = listed(asked.listing)
@@ -312,15 +198,15 @@ class Dialogue:
     def append(self, raw: bytes, place: Place) -> str:
         """Append the next message of the one list that the source holds, a record for each; its session."""
         if self._running is None:
-            conversation = _Conversation(self.name(f"{self._wire}-{blake2b(raw, digest_size=6).hexdigest()}"))
-            self._running = conversation, _Walk(conversation.emitted, positional=self._positional)
+            conversation = Conversation(self.name(f"{self._wire}-{blake2b(raw, digest_size=6).hexdigest()}"))
+            self._running = conversation, Walk(conversation.emitted, positional=self._positional)
         conversation, walk = self._running
         self.move(place)
         self._count += 1
         self._message(self._read(raw), conversation, walk, "", self._count, own=True, fresh=True)
         return conversation.session
 
-    def _list(self, asked: Ask, conversation: _Conversation, *, new: bool) -> tuple[int, bool] | None:
+    def _list(self, asked: Ask, conversation: Conversation, *, new: bool) -> tuple[int, bool] | None:
         """The event of a list of messages, where it needs one of its own."""
         if new and not asked.tools and asked.model is None:
             return None
@@ -329,8 +215,8 @@ class Dialogue:
     def _message(
         self,
         said: Said,
-        conversation: _Conversation,
-        walk: _Walk,
+        conversation: Conversation,
+        walk: Walk,
         to: str,
         index: int,
         *,
@@ -361,23 +247,23 @@ class Dialogue:
                 (event, session, self.turn, said.item_id, said.role, said.phase, None, said.text, where)
             )
 
-    def _find(self, asked: Ask, digests: Sequence[int], said: Callable[[int], Said]) -> tuple[_Conversation, int]:
+    def _find(self, asked: Ask, digests: Sequence[int], said: Callable[[int], Said]) -> tuple[Conversation, int]:
         """The conversation that a request continues, and how many of its messages were sent before."""
         memory = self._memory
         if asked.session is not None:
             named = f"{asked.session}\0{asked.thread}"
             conversation = memory.named.get(named)
             if conversation is None:
-                conversation = memory.named[named] = _Conversation(asked.session)
-            return conversation, _common(conversation.sent, digests)
+                conversation = memory.named[named] = Conversation(asked.session)
+            return conversation, common(conversation.sent, digests)
         head = 1
         while head < len(digests) and any(mark in asked.raws[head - 1][:400] for mark in _SYSTEM):
             head += 1
         beginning = hash(tuple(digests[:head]))
         alike = memory.beginnings.get(beginning, [])
-        best: tuple[int, int, _Conversation | None] = (0, 0, None)
+        best: tuple[int, int, Conversation | None] = (0, 0, None)
         for conversation in reversed(alike):
-            known = _common(conversation.sent, digests)
+            known = common(conversation.sent, digests)
             if known < len(conversation.sent):
                 again = known == len(digests) and conversation.failed
                 score = 3 if again else 2 if head < known < len(digests) else 0
@@ -392,11 +278,11 @@ class Dialogue:
         found = None if asked.own else self._owner(digests, said)
         if found is None:
             text = b"\0".join(asked.raws)
-            found = _Conversation(self.name(f"{self._wire}-{blake2b(text, digest_size=6).hexdigest()}"))
+            found = Conversation(self.name(f"{self._wire}-{blake2b(text, digest_size=6).hexdigest()}"))
         memory.beginnings[beginning] = [*alike[1 - _ALIKE :], found]
         return found, 0
 
-    def _owner(self, digests: Sequence[int], said: Callable[[int], Said]) -> _Conversation | None:
+    def _owner(self, digests: Sequence[int], said: Callable[[int], Said]) -> Conversation | None:
         """The conversation that a call of the request was made in."""
         for index in reversed(range(len(digests))):
             calls, results = said(index).calls, said(index).results
@@ -411,7 +297,7 @@ class Dialogue:
         self._memory.names[wanted] = nth
         return wanted if nth == 1 else f"{wanted}-{nth}"
 
-    def _owns(self, conversation: _Conversation, call_ids: Sequence[str | None]) -> None:
+    def _owns(self, conversation: Conversation, call_ids: Sequence[str | None]) -> None:
         if not self._positional:
             for call_id in call_ids:
                 if call_id:
@@ -422,7 +308,7 @@ class Dialogue:
         calls = tuple([(None if self._positional else call.call_id, call.name) for call in said.calls])
         return hash((said.text or "", calls))
 
-    def _settings(self, asked: Ask, event: tuple[int, bool] | None, conversation: _Conversation) -> None:
+    def _settings(self, asked: Ask, event: tuple[int, bool] | None, conversation: Conversation) -> None:
         if event is None:
             return
         number, opaque = event
@@ -463,13 +349,13 @@ class Dialogue:
         """Append a reply of the model, one event; its number. `to` leads from the event to the message."""
         conversation = self._asked
         if conversation is None or not (self._waiting or conversation.replies):
-            conversation = self._asked = _Conversation(self.name(reply or f"{self._wire}-reply"))
+            conversation = self._asked = Conversation(self.name(reply or f"{self._wire}-reply"))
         self._waiting = False
         self.move(place)
         session = conversation.session
         event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
         reply = reply or f"reply {event}"
-        walk = _Walk(conversation.emitted, positional=self._positional)
+        walk = Walk(conversation.emitted, positional=self._positional)
         if conversation.walk is not None:
             walk = conversation.walk.copy()
         to = "" if opaque else to
@@ -531,72 +417,9 @@ class Dialogue:
         ]
 
 
-def _sent_as(digest: int, said: Said) -> _Sent:
-    return _Sent(
+def _sent_as(digest: int, said: Said) -> Sent:
+    return Sent(
         digest,
         tuple([(call.call_id, call.name) for call in said.calls]),
         tuple([(result.call_id, result.name) for result in said.results]),
     )
-
-
-def _common(sent: Sequence[_Sent], digests: Sequence[int]) -> int:
-    count = 0
-    for before, now in zip(sent, digests, strict=False):
-        if before.digest != now:
-            break
-        count += 1
-    return count
-
-
-def _next(counts: dict[str, int], name: str) -> int:
-    nth = counts.get(name, 0)
-    counts[name] = nth + 1
-    return nth
-
-
-# --- decoding ---------------------------------------------------------------------------------------------------------
-
-
-def opened(
-    raw: bytes, decode: Callable[[bytes], T], knows: Callable[[Any], float], *, utf8: bool
-) -> tuple[T | None, bytes, list[Fault]]:
-    """A record, its text without what cannot be kept, and what was wrong; None where it is no object of the format."""
-    if raw == b"[DONE]":  # the end mark of many event streams
-        return None, raw, []
-    try:
-        if not utf8:
-            raw.decode()
-        record = decode(raw)
-        if b"\\u" in raw and (_SURROGATES[0] in raw or _SURROGATES[1] in raw):
-            msgspec.json.decode(raw)
-        return record, raw, []
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict) or not knows(parsed[0]):
-        return None, raw, []
-    found = typed(decode, parsed[0])
-    if found is None:
-        return None, raw, []
-    return found[0], msgspec.json.encode(parsed[0]), parsed[1] + found[1]
-
-
-def held(decode: Callable[[Any], T], raw: bytes | msgspec.Raw, default: T) -> tuple[T, list[Fault]]:
-    """What a member holds, with what in it is of another type named and left out; the default where it is itself."""
-    if not bytes(raw) or bytes(raw) == b"null":
-        return default, []
-    try:
-        return decode(raw), []
-    except (msgspec.DecodeError, RecursionError):
-        pass
-    parsed = parse(bytes(raw))
-    found = None if isinstance(parsed, Unreadable) else typed(decode, parsed[0])
-    return (default, [Fault("member_type", "", "of another type")]) if found is None else found
-
-
-_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
-def listed(raw: bytes | msgspec.Raw) -> list[bytes]:
-    """The elements of a member that is a list; none where it is something else."""
-    return [bytes(each) for each in _raws(raw)] if first(raw) == b"[" else []

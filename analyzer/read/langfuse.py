@@ -13,7 +13,8 @@ import msgspec
 
 from analyzer.frames import PART_BITS
 from analyzer.read.anymessage import call_of, encoded, payload, said_of, unpacked
-from analyzer.read.dialogue import Ask, Dialogue, Said, opened
+from analyzer.read.dialogue import Ask, Dialogue, Said
+from analyzer.read.members import opened
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows, event_number

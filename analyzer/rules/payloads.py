@@ -19,6 +19,7 @@ OBJECT_WIRES = (
     "managed-agents",
     "mcp-jsonrpc",
     "gemini",
+    "bedrock",
 )
 STRING_WIRES = ("openai-responses", "openai-chat", "codex-rollout", "agents-sdk")
 #: Wires on which a result says whether it failed.
