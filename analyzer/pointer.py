@@ -165,8 +165,9 @@ def containers(raw: bytes) -> dict[int, int]:
 def elements(raw: bytes, at: int = 0, ends: Mapping[int, int] | None = None) -> Iterator[tuple[str | int, int, int]]:
     """Give the members or items of the container at byte `at`: name or index, start and end of the value.
 
-    In the order of the bytes, duplicate members included; a scalar has none. One step looks no further than its element,
-    and with the `ends` of all `containers` not even into it. Raises LookupError where the bytes stop being JSON.
+    In the order of the bytes, duplicate members included; a scalar has none. One step looks no further than its
+    element, and with the `ends` of all `containers` not even into it. Raises LookupError where the bytes stop being
+    JSON.
     """
     known = ends or {}
     at = _blank(raw, at)

@@ -8,8 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from analyzer.errors import InputError
 from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
@@ -216,7 +214,7 @@ class _Reader:
         for found in faults:
             self._rows.faults.append((event, None, *found))
 
-    def _broken(
+    def _broken(  # noqa: PLR0917 - a row of FAULTS
         self,
         event: int,
         offset: int,
@@ -230,7 +228,7 @@ class _Reader:
         self._event(event, offset, length, line, pointer, "", "broken")
         self._rows.faults.append((event, None, *Fault(fault, "", detail, at)))
 
-    def _event(self, event: int, offset: int, length: int, line: int, pointer: str, native: str, kind: str) -> None:
+    def _event(self, event: int, offset: int, length: int, line: int, pointer: str, native: str, kind: str) -> None:  # noqa: PLR0917 - a row of EVENTS
         place = (event, None, offset, length, line, pointer)
         self._rows.events.append((*place, None, None, None, native, kind, None, None))
 

@@ -1,4 +1,4 @@
-"""OpenAI Agents API sessions: stream events, posted inputs, requests, exchanges and pages, bare or in recorder envelopes.
+"""OpenAI Agents API sessions: stream events, posted inputs, requests, exchanges, pages; bare or in envelopes.
 
 The wire is described by the types of the `openai` package (`openai.types.beta`, header `agents=v1`).
 """
@@ -22,7 +22,6 @@ from analyzer.read.values import Raw, arguments, microseconds, output
 from analyzer.read.values import first as _first
 from analyzer.read.values import text_of as _text
 from analyzer.read.values import words as _words
-
 
 _SESSION_EVENTS = ("created", "in_progress", "idle", "requires_action", "failed")
 _TURN_EVENTS = ("created", "in_progress", "completed", "failed", "cancelled")
@@ -205,7 +204,7 @@ class Http(msgspec.Struct, gc=False):
     method: str = ""
     path: str = ""
     url: str = ""
-    headers: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies defaults
+    headers: dict[str, Any] = {}
     body: Raw = _ABSENT
 
 
@@ -275,7 +274,7 @@ class AgentsApi:
         "The schemas of MCP and hosted tools are nowhere on this wire: their arguments are not judged.",
         "No event says that a tool table changed: the change lies between two snapshots (bracketed).",
         "Output schemas are not on this wire: give them as contract files.",
-        "Posted inputs are not echoed on the stream: without them late, doubled and refused results show only as items.",
+        "Posted inputs are not echoed on the stream: without them late and refused results show as items only.",
         "Compaction leaves no record.",
     )
 
@@ -287,7 +286,7 @@ class AgentsApi:
         self._event_number = 0
         self._posted: dict[str, tuple[bytes, int]] = {}
         self._takes = 0
-        # A session event embeds the whole tool table. A table seen before is cut out of the bytes before they are decoded
+        # A session event embeds the whole tool table. One seen before is cut out of the bytes before they are decoded
         # and a token left in its place; the token is of this process alone, so no log can hold it.
         self._token = b'"' + secrets.token_hex(12).encode()
         self._cuts: dict[bytes, list[tuple[bytes, bytes]]] = {}
@@ -301,7 +300,7 @@ class AgentsApi:
     def close(self) -> None:
         """Nothing is held back."""
 
-    def read(self, block: Block) -> list[int]:
+    def read(self, block: Block) -> list[int]:  # noqa: C901 - the hot path stands in one place
         """Append the rows of the block; see `Adapter.read`."""
         if not block.utf8 or block.pointer is not None:
             block.part()
@@ -311,7 +310,7 @@ class AgentsApi:
         except (msgspec.DecodeError, RecursionError):
             block.part()
             return self._read_carefully(block)
-        # Nearly all of a long log is pieces of text, calls and results that say themselves which session they are of: these
+        # Nearly all of a long log is pieces of text, calls and results that say which session they are of: these
         # become rows column by column, all at once (2 to 5 times as fast). The rest is taken one by one.
         kinds = list(map(KINDS.get, [record.type for record in records]))
         plain, calls, outputs, posts, rest = _sorted_out(records, kinds)
@@ -348,17 +347,13 @@ class AgentsApi:
         return others
 
     def _records(self, raws: list[bytes]) -> list[Any]:
-        """The records of a block, pieces of text as Piece where their type stands in the same place as in the first one."""
+        """The records of a block, pieces of text as Piece where their type stands where it does in the first one."""
         cut = self._decode
         first = next((at for raw in raws if (at := raw.find(_DELTA, 0, _HEAD)) > 0), 0)
         last = first + len(_DELTA)
         try:
             return [
-                _decode_piece(raw)
-                if raw[first:last] == _DELTA
-                else _record(raw)
-                if len(raw) < _SMALL
-                else cut(raw)
+                _decode_piece(raw) if raw[first:last] == _DELTA else _record(raw) if len(raw) < _SMALL else cut(raw)
                 for raw in raws
             ]
         except msgspec.ValidationError:
@@ -388,7 +383,8 @@ class AgentsApi:
         ids = [item.call_id for item in items]
         lent = [self._posted_before(item) for item in items]
         found = [
-            (None, "text") if row is not None else output(item.output, _PARTS) for item, row in zip(items, lent, strict=True)
+            (None, "text") if row is not None else output(item.output, _PARTS)
+            for item, row in zip(items, lent, strict=True)
         ]
         errors = [_text(item.error) for item in items]
         self._rows.bulk(
@@ -477,9 +473,9 @@ class AgentsApi:
         if raw.find(_ITEM, 0, _HEAD) > 0 or raw.find(_INPUT, 0, _HEAD) > 0:
             return _record(raw)
         at = raw.find(b'"tools":[') + 8
-        if at < 8:  # noqa: PLR2004
+        if at < 8:
             at = raw.find(b'"tools": [') + 9
-            if at < 9:  # noqa: PLR2004
+            if at < 9:
                 return _record(raw)
         for table, token in self._cuts.get(raw[at : at + _CUT_KEY], ()):
             if raw.startswith(table, at):
@@ -492,7 +488,7 @@ class AgentsApi:
 
     # --- one record -------------------------------------------------------------------------------------------------
 
-    def _take(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
+    def _take(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:  # noqa: C901 - one branch for each shape of a record
         """Append the rows of one record, or of one that stands inside another; false where it is not of this wire."""
         native = record.type
         kind = KINDS.get(native) if native is not None else None
@@ -541,7 +537,7 @@ class AgentsApi:
             self._turn(record.turn, native.rpartition(".")[2], event, session, turn)
         return True
 
-    def _event(
+    def _event(  # noqa: PLR0917 - a row of EVENTS
         self,
         record: Record,
         native: str,
@@ -585,7 +581,8 @@ class AgentsApi:
 
     def _take_untyped(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
         """Envelopes, posted bodies, exchanges, requests, resources and pages: what has no event type of its own."""
-        inner = replace(place, 
+        inner = replace(
+            place,
             session=record.session_id or place.session,
             when=record.recorded_at if record.recorded_at is not None else place.when,
             number=record.sequence_number if record.sequence_number is not None else place.number,
@@ -647,7 +644,7 @@ class AgentsApi:
         taken = [self._inside(raw, f"{pointer}/{index}", place) for index, raw in enumerate(raws)]
         return any(taken) or not raws
 
-    def _exchange(self, record: Record, pointer: str, place: Place) -> bool:
+    def _exchange(self, record: Record, pointer: str, place: Place) -> bool:  # noqa: C901 - one branch for each endpoint
         """A recorded request and its response."""
         http = _http(record.http)
         path = (http.path or http.url).partition("?")[0]
@@ -656,7 +653,7 @@ class AgentsApi:
             return False
         response = _response(record.response) if _first(record.response) == b"{" else Response()
         _, session, *below = [*rest.split("/"), ""]
-        accepted = None if response.status is None else response.status < 400  # noqa: PLR2004
+        accepted = None if response.status is None else response.status < 400
         keys = [value for name, value in http.headers.items() if name.lower() == "idempotency-key"]
         place = replace(place, session=session or place.session, accepted=accepted, key=str(keys[0]) if keys else None)
         body, body_at = _body(http.body), f"{pointer}/http/body"
@@ -721,7 +718,7 @@ class AgentsApi:
 
     # --- the parts of an event --------------------------------------------------------------------------------------
 
-    def _item(
+    def _item(  # noqa: PLR0917 - the place of an item
         self,
         item: Item,
         stage: str,
@@ -746,7 +743,17 @@ class AgentsApi:
             self._result(item, "echo", event, session, turn, pointer)
         elif native == "message":
             self._rows.messages.append(
-                (event, session, turn, item.id, item.role, item.phase, item.status, _words(item.content), f"{pointer}/content")
+                (
+                    event,
+                    session,
+                    turn,
+                    item.id,
+                    item.role,
+                    item.phase,
+                    item.status,
+                    _words(item.content),
+                    f"{pointer}/content",
+                )
             )
         elif native == "mcp_call":
             text, container = arguments(item.arguments)
@@ -763,9 +770,7 @@ class AgentsApi:
             detail = f"an item of type {native[:80]!r}"
             self._rows.faults.append((event, session, "unknown_item", f"{pointer}/type", detail, None))
 
-    def _result(
-        self, item: Item, stage: str, event: int, session: str | None, turn: str | None, pointer: str
-    ) -> None:
+    def _result(self, item: Item, stage: str, event: int, session: str | None, turn: str | None, pointer: str) -> None:  # noqa: PLR0917 - the place of an item
         text, container = output(item.output, _PARTS)
         error = _text(item.error)
         success = _succeeded(item.status, error)
@@ -827,7 +832,13 @@ class AgentsApi:
             (
                 *(event, session, snapshot.status, agent.id, agent.name, agent.model),
                 None if agent.multi_agent is None else agent.multi_agent.max_concurrent_subagents,
-                *(None, bytes(agent.text).decode() or None, agent.instructions, None, None if actions is None else len(actions)),
+                *(
+                    None,
+                    bytes(agent.text).decode() or None,
+                    agent.instructions,
+                    None,
+                    None if actions is None else len(actions),
+                ),
             )
         )
         self._tools(agent.tools, event, session, "session", f"{pointer}/agent/tools")
@@ -851,12 +862,20 @@ class AgentsApi:
 
     def _turn(self, turn: Turn, word: str, event: int, session: str | None, turn_id: str | None) -> None:
         self._rows.turn_states.append(
-            (event, session, turn_id or turn.id, turn.agent_id, turn.subagent_id, turn.status or word, _text(turn.error))
+            (
+                event,
+                session,
+                turn_id or turn.id,
+                turn.agent_id,
+                turn.subagent_id,
+                turn.status or word,
+                _text(turn.error),
+            )
         )
 
 
 def _as_piece(record: Record, row: tuple[Any, ...]) -> Piece | None:
-    """The row of the one event that a record is, as what a column is made of; None where it says more than a piece may."""
+    """The row of the one event that a record is, as a column is made of; None where it says more than a piece may."""
     _, session, _, _, _, pointer, text, _, number, native, kind, turn, event_id = row
     if pointer or KINDS.get(native) != kind or text != record.recorded_at:
         return None
@@ -913,7 +932,10 @@ _NO_ITEM = Item()
 # Columns of the rows that are taken in bulk which are the same in all of them.
 _PAIRED = {"pair_id": "call_id"}
 _CALLED = {
-    **{"wire": AgentsApi.name, "kind": "function", "container": "object", "owed_by": "client"},
+    "wire": AgentsApi.name,
+    "kind": "function",
+    "container": "object",
+    "owed_by": "client",
     "pointer": "/item/arguments",
 }
 _PARTS = frozenset({"input_text", "input_image"})  # of an output; a list with any other is no text
@@ -991,7 +1013,7 @@ def _point_at_text(rows: Rows, before: dict[str, int], pointer: str) -> None:
 
 
 def _newest_first(raws: list[Raw]) -> bool:
-    """Whether a page runs backwards: a result before its call, or a turn's later state first, else the API's default."""
+    """Whether a page runs backwards: a result before its call, or a turn's later state first; else as by default."""
     seen: dict[str, str] = {}
     for raw in raws:
         try:
@@ -1007,7 +1029,7 @@ def _newest_first(raws: list[Raw]) -> bool:
 
 
 def _recover(raw: bytes) -> tuple[Record, bytes, list[Fault]] | None:
-    """A record that the fast decoder refused, the text that stands for it, and its faults; None where it is no object."""
+    """A record that the fast decoder refused, the text that stands for it, its faults; None where it is no object."""
     parsed = parse(raw)
     if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict):
         return None
@@ -1036,7 +1058,7 @@ def _knows(record: Any) -> bool:
     kind = record.get("object")
     if kind == "list" and isinstance(record.get("data"), list):
         return any(map(_knows, record["data"][:8]))
-    if isinstance(kind, str) and kind in _RESOURCES or kind in ("agent.session", "agent.session.turn"):
+    if (isinstance(kind, str) and kind in _RESOURCES) or kind in ("agent.session", "agent.session.turn"):
         return True
     if isinstance(native, str):
         if native == "error":

@@ -54,9 +54,9 @@ class Readable(Protocol):
 class Block:
     """Some consecutive records of one source.
 
-    `raw` is the JSON text of each; `offset`, `length`, `line` say where the record's bytes lie; `pointer` leads from the
-    record to the element (empty for lines). `utf8` is false where some record may hold invalid UTF-8. `torn` is true where
-    the last record of the block ends the file without a line end.
+    `raw` is the JSON text of each; `offset`, `length`, `line` say where the record's bytes lie; `pointer` leads from
+    the record to the element (empty for lines). `utf8` is false where some record may hold invalid UTF-8. `torn` is
+    true where the last record of the block ends the file without a line end.
     """
 
     first: int
@@ -136,7 +136,7 @@ def _is_record(raw: bytes) -> bool:
 
 
 def _spans(text: bytes, border: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Where JSON values lie that follow one another; what is none reaches to the next `border` behind which one begins."""
+    """Where JSON values lie that follow one another; what is none reaches to a `border` behind which one begins."""
     decoder = json.JSONDecoder()
     string = text.decode("utf-8", "surrogateescape")
     place = offset = 0
@@ -184,8 +184,8 @@ def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
 class _Tap(io.RawIOBase):
     """A stream whose bytes pass a digest on their way; under a BufferedReader it is cut into lines at C speed.
 
-    Of a line longer than MAX_RECORD only that much comes through: `dropped` holds (place in what came through, bytes left
-    out there).
+    Of a line longer than MAX_RECORD only that much comes through: `dropped` holds (place in what came through, bytes
+    left out there).
     """
 
     def __init__(self, stream: Readable, digest: Digest) -> None:
@@ -220,7 +220,7 @@ class _Tap(io.RawIOBase):
 
 
 def _batches(stream: Readable, digest: Digest) -> Iterator[tuple[list[bytes], list[int], list[int], bool]]:
-    """Lines with their ends, about a block at a time: (lines, offsets, lengths with the end, an oversized one among them)."""
+    """Lines with their ends, about a block at a time: (lines, offsets, lengths with the end, one is oversized)."""
     tap = _Tap(stream, digest)
     reader = io.BufferedReader(tap, BLOCK)
     offset = through = 0

@@ -122,11 +122,12 @@ class Rows:
         lent: Mapping[str, list[int | None]] | None = None,
         **columns: list[Any],
     ) -> int:
-        """Append many rows of one frame, column by column; columns left out are null. Gives the number of the first row.
+        """Append many rows of one frame, column by column, and give the number of the first; what is left out is null.
 
-        `constant` columns have one value in all rows, `same` ones are another column again: neither costs a cell of Python.
-        `long` ones are texts to be held as Polars holds them, a fifth of what Python takes for one with an emoji in it.
-        `lent` names the rows that have the same long text, which is then kept once; the numbers end with the next `take`.
+        `constant` columns have one value in all rows, `same` ones are another column again: neither costs a cell of
+        Python. `long` ones are texts to be held as Polars holds them, a fifth of what Python takes for one with an
+        emoji in it. `lent` names the rows that have the same long text, which is then kept once; the numbers end with
+        the next `take`.
         """
         key = (frame, *(constant or {}).items(), *(same or {}).items(), *(long or {}))
         bulk = self._bulk.setdefault(key, _Bulk(constant or {}, same or {}, {}, {}, {}))
@@ -135,7 +136,9 @@ class Rows:
         held = bulk.columns
         since = len(held.get("event", ()))
         for name, rows in (lent or {}).items():
-            bulk.lent.setdefault(name, []).extend((since + place, row) for place, row in enumerate(rows) if row is not None)
+            bulk.lent.setdefault(name, []).extend(
+                (since + place, row) for place, row in enumerate(rows) if row is not None
+            )
         for name in (*columns, *(name for name in held if name not in columns)):
             column = held.get(name)
             if column is None:  # a column that earlier rows did not have
@@ -148,8 +151,8 @@ class Rows:
     ) -> None:
         """Append one event for each of some records of a block of lines, column by column.
 
-        `base` is the event number of the block's first record. The records have `session_id, recorded_at, type, turn_id,
-        sequence_number, event_id`; `kinds` has the kind of every type among them.
+        `base` is the event number of the block's first record. The records have `session_id, recorded_at, type,
+        turn_id, sequence_number, event_id`; `kinds` has the kind of every type among them.
         """
         held = self._plain or {name: [] for name in _PLAIN_COLUMNS}
         self._plain, self._kinds = held, kinds
@@ -180,7 +183,7 @@ class Rows:
         self.count += count
 
     def undo(self, event: int) -> None:
-        """Take back what was appended, row by row, of this event and those after it: it is to be read in another way."""
+        """Take back what was appended, row by row, of this event and those after it: it is read in another way."""
         for name in RECORDED:
             rows: list[Row] = getattr(self, name)
             while name != "tables" and rows and rows[-1][0] >= event:
@@ -225,7 +228,7 @@ class Rows:
         return whole
 
     def _plain_frame(self, held: dict[str, list[Any]]) -> pl.DataFrame:
-        """What repeats is kept once and by its number: every text of Python costs 0.1 s a million, and its bytes again."""
+        """What repeats is kept once and by its number: every text of Python costs 0.1 s a million, and its bytes."""
         bases, counts = zip(*held["block"], strict=True)
         blocks = pl.DataFrame({"base": bases, "count": counts}, schema={"base": pl.Int64, "count": pl.Int64})
         base = blocks.select(pl.col("base").repeat_by("count").explode()).to_series()
@@ -236,7 +239,10 @@ class Rows:
         return pl.DataFrame(
             [
                 (base + index * (1 << PART_BITS)).alias("event"),
-                *(pl.Series(name, held[name], EVENTS[name]) for name in ("offset", "length", "line", "number", "event_id")),
+                *(
+                    pl.Series(name, held[name], EVENTS[name])
+                    for name in ("offset", "length", "line", "number", "event_id")
+                ),
                 *(names.gather(column).alias(name) for name, column in numbers.items()),
                 kinds.gather(numbers["type"]).alias("kind"),
                 _mixed_times(held["time"]),

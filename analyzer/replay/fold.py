@@ -1,7 +1,8 @@
 """Sightings to calls and results: copies of one thing are folded into one row.
 
 One call is seen as `item.added`, in every list of required actions, as `item.done`, in pages and in resent history. The
-adapters give every emission of the model an item id; what has none (a required action) refers to the emission it follows.
+adapters give every emission of the model an item id; what has none (a required action) refers to the emission it
+follows.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def _emissions(keys: pl.DataFrame) -> pl.DataFrame:
 def _shared(keys: pl.DataFrame) -> pl.DataFrame:
     """The emissions of scopes with several: `_row`, `_emission`.
 
-    A snapshot lists calls of one id in the order in which they came; one that shows the text of another emission is of that.
+    A snapshot lists calls of one id in the order in which they came; one that shows the text of another emission is of
+    that.
     """
     scope, item = ["_scope"], pl.col("_item")
     named = keys.filter(item.is_not_null())

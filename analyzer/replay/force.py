@@ -10,14 +10,19 @@ _KEY = ("session", "tool")
 def in_force(calls: pl.DataFrame, offers: pl.DataFrame, role: str) -> pl.DataFrame:
     """One row per call, in its order.
 
-    `state` (offered, withdrawn, never), `schema_id`, `channel`, `offer_event`, `offer_pointer`, `deferred`, `async`, `window`
-    and, where the call lies between two snapshots that differ, `other_state` and `other_schema`: what the later one says.
+    `state` (offered, withdrawn, never), `schema_id`, `channel`, `offer_event`, `offer_pointer`, `deferred`, `async`,
+    `window` and, where the call lies between two snapshots that differ, `other_state` and `other_schema`: what the
+    later one says.
     """
     wanted = calls.select("call", *_KEY, "seq").sort("seq")
     offers = offers.filter(pl.col("role") == role).sort("since")
     columns = ("state", "schema_id", "channel", "event", "pointer", "strict", "deferred", "async")
     held = wanted.join_asof(
-        offers.select(*_KEY, *columns, seq="since"), on="seq", by=list(_KEY), strategy="backward", check_sortedness=False
+        offers.select(*_KEY, *columns, seq="since"),
+        on="seq",
+        by=list(_KEY),
+        strategy="backward",
+        check_sortedness=False,
     )
     later = offers.filter(~pl.col("exact")).select(
         *_KEY, "after", *(pl.col(name).alias(f"other_{name}") for name in columns), since="since", seq="since"
@@ -40,11 +45,7 @@ def in_force(calls: pl.DataFrame, offers: pl.DataFrame, role: str) -> pl.DataFra
         .with_columns(
             window=pl.when("between").then(pl.lit("bracketed")).otherwise(pl.lit("exact")),
             state=pl.when("alone").then("other_state").otherwise(pl.col("state").fill_null("never")),
-            **{
-                name: pl.when("alone").then(f"other_{name}").otherwise(name)
-                for name in columns
-                if name not in ("state",)
-            },
+            **{name: pl.when("alone").then(f"other_{name}").otherwise(name) for name in columns if name != "state"},
             other_state=pl.when(pl.col("between") & known).then("other_state"),
             other_schema=pl.when(pl.col("between") & known).then("other_schema_id"),
         )

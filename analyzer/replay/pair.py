@@ -1,8 +1,8 @@
 """Results to calls: scope first, position second, id third.
 
-Where an id is unique in its scope a result belongs to its call. Where several calls share one, a result answers the latest
-call that is still open; the calls of one reply are answered k-th with k-th. A result with none open repeats the call before
-it, or is an orphan.
+Where an id is unique in its scope a result belongs to its call. Where several calls share one, a result answers the
+latest call that is still open; the calls of one reply are answered k-th with k-th. A result with none open repeats the
+call before it, or is an orphan.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SCOPE = ("_scope",)
 
 
 def pair(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """CALLS and RESULTS, with `result`, `outcome` and `reply` in the one and `call`, `rank`, `other_turn` in the other."""
+    """CALLS with `result`, `outcome`, `reply`, and RESULTS with `call`, `rank`, `other_turn`."""
     calls = _replies(calls, results)
     found = _in_turn(calls, results)
     found = pl.concat([found, _elsewhere(calls, results, found)])
@@ -46,7 +46,7 @@ def pair(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
 
 
 def _ranked(results: pl.DataFrame) -> pl.DataFrame:
-    """Results with `rank`: what answers a call is the first result of its own turn; the others are repeats, in order."""
+    """Results with `rank`: the first result of its own turn answers a call; the others are repeats, in order."""
     owned = pl.col("call").is_not_null()
     alone = pl.when(owned).then(pl.lit(0, pl.Int64))
     several = results.filter(owned & pl.col("call").is_duplicated())
@@ -145,7 +145,8 @@ def _stacked(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
         several.select("call", "reply", *_SCOPE, "nth"), on=["reply", *_SCOPE, "nth"], nulls_equal=True
     )
     first = answers.select("result", "call", other_turn=pl.lit(value=False), repeat=pl.lit(value=False))
-    # A result with nothing open repeats the latest call before it, else it is the first call's (a post before its item).
+    # A result with nothing open repeats the latest call before it, else it is the first call's (a post before its
+    # item).
     late = rows.with_columns(latest=pl.col("call").forward_fill().over(_SCOPE)).with_columns(
         latest=pl.coalesce("latest", pl.col("call").drop_nulls().first().over(_SCOPE))
     )

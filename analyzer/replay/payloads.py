@@ -27,8 +27,8 @@ _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][
 class Payload(NamedTuple):
     """What a text holds.
 
-    `kind`: value (an object, an array, a number, ...), string (JSON of a string), not_json, empty. `problem` is a reason
-    of `frames.REASONS` or None. `ambiguous`: (fault kind, words) where two parsers read two values.
+    `kind`: value (an object, an array, a number, ...), string (JSON of a string), not_json, empty. `problem` is a
+    reason of `frames.REASONS` or None. `ambiguous`: (fault kind, words) where two parsers read two values.
     """
 
     kind: str
@@ -57,11 +57,11 @@ def read_payload(text: str | None) -> Payload:
     plain = text.encode() == _encode(value)
     if plain and not _LONG_NUMBER.search(text):
         return Payload(kind, value)
-    return Payload(kind, value, *_readings(text, value, plain=plain))
+    return Payload(kind, value, *_readings(text, plain=plain))
 
 
 def read_payloads(texts: pl.Series) -> tuple[list[Any], dict[int, Payload]]:
-    """Many payloads at once: their values, and by place those that are not simply one JSON value that all read alike."""
+    """Many payloads at once: their values, and by place those that are not one JSON value that all read alike."""
     odd: dict[int, Payload] = {}
     values: list[Any] = []
     # As bytes: a Python string of a text with one emoji takes four bytes for every character.
@@ -102,7 +102,7 @@ def _doubtful(texts: pl.Series) -> tuple[list[bool], set[int]]:
     numbers = found.filter("digits")["place"]
     if numbers.len():
         long = texts.gather(numbers).str.contains(_LONG_NUMBER.pattern)
-        careful = careful.scatter(numbers.filter(long), True)  # noqa: FBT003 - the value that is set
+        careful = careful.scatter(numbers.filter(long), True)
     long = found.filter("long")["place"]
     deep = texts.gather(long).str.count_matches(r"[\[{]") > MAX_DEPTH
     return careful.to_list(), set(long.filter(deep))
@@ -112,7 +112,7 @@ _NOT_JSON = Payload("not_json", None)
 _PLAIN = (dict, list)
 
 
-def _readings(text: str, value: Any, *, plain: bool) -> tuple[str | None, tuple[str, str] | None]:
+def _readings(text: str, *, plain: bool) -> tuple[str | None, tuple[str, str] | None]:
     if not plain:
         twice: list[str] = []
 
@@ -153,7 +153,7 @@ def _refused(text: str) -> Payload:
 
 
 def _exact(digits: str) -> int | float:
-    return int(digits) if len(digits) < 4000 else float("inf")  # noqa: PLR2004 - Python converts no longer ones
+    return int(digits) if len(digits) < 4000 else float("inf")
 
 
 def layers(value: str) -> tuple[int, Any]:

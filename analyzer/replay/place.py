@@ -36,7 +36,7 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
 
 
 def _seated(frame: pl.DataFrame, where: pl.DataFrame, *, all_of_them: bool) -> pl.DataFrame:
-    """A recorded frame with the session and `seq` of its events; its texts are not touched, they may be most of the log."""
+    """A recorded frame with the session and `seq` of its events; its texts, most of the log, are not touched."""
     if frame.is_empty():
         return frame.with_columns(seq=pl.lit(None, pl.Int64))
     seats = frame.select("event").join(where, on="event", how="left", maintain_order="left")
@@ -100,9 +100,9 @@ def _copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl
     ids = events["event_id"].drop_nulls()
     if ids.n_unique() == ids.len():
         return events.with_columns(copy=pl.lit(None, pl.String))
-    again = events.filter(
-        pl.col("event_id").is_not_null() & pl.struct("session", "event_id").is_duplicated()
-    ).sort("session", "seq")
+    again = events.filter(pl.col("event_id").is_not_null() & pl.struct("session", "event_id").is_duplicated()).sort(
+        "session", "seq"
+    )
     seen: dict[tuple[str, str], set[bytes]] = {}  # digests: one id may come a hundred thousand times
     found: list[tuple[int, str | None]] = []
     for row in again.select("event", "session", "event_id", "source", "offset", "length", "pointer").iter_rows():

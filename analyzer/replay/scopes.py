@@ -16,8 +16,8 @@ def number(name: str) -> pl.Expr:
 def scoped(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """CALL_SIGHTINGS and RESULT_SIGHTINGS with seq -> the same, those of a session in the order in which they happened.
 
-    `_session`, `_turn` and `_scope` (session, turn and pair_id together) are numbers, the same in both frames. Hashing the
-    names in every group, window and join took 0.9 s of 36,000 calls, and takes 0.2 s once.
+    `_session`, `_turn` and `_scope` (session, turn and pair_id together) are numbers, the same in both frames. Hashing
+    the names in every group, window and join took 0.9 s of 36,000 calls, and takes 0.2 s once.
     """
     keys = pl.concat([calls.select(SCOPE), results.select(SCOPE)]).select(map(number, SCOPE))
     unsaid = results.select((pl.col("stage") == "post") & pl.col("turn").is_null()).to_series()

@@ -26,7 +26,7 @@ _PARTIAL = {
 _SPOILING = ("lone_surrogate", "invalid_utf8", "number_inexact", "duplicate_member")
 
 
-def verdicts_of(
+def verdicts_of(  # noqa: PLR0917 - the frames of one stage
     calls: pl.DataFrame,
     results: pl.DataFrame,
     arguments: pl.DataFrame,
@@ -38,8 +38,8 @@ def verdicts_of(
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """VERDICTS, VIOLATIONS and the FAULTS found inside payloads.
 
-    `arguments` and `outputs` are what `force.in_force` says for the two roles, one row per call, in the order of the calls.
-    `calls` may have `running`, the version of the program that brought the tools (`state.running_versions`).
+    `arguments` and `outputs` are what `force.in_force` says for the two roles, one row per call, in the order of the
+    calls. `calls` may have `running`, the version of the program that brought the tools (`state.running_versions`).
     """
     if "running" not in calls.columns:
         calls = calls.with_columns(running=pl.lit(None, pl.String))
@@ -212,8 +212,13 @@ class _Court:
             return
         places = second["place"].to_list()
         executed = second.with_columns(
-            schema_id="given", channel="given_channel", window=pl.lit("exact"), between=pl.lit(value=False),
-            offer_event=pl.lit(None, pl.Int64), offer_pointer=pl.lit(None, pl.String), other_schema=pl.lit(None, pl.String),
+            schema_id="given",
+            channel="given_channel",
+            window=pl.lit("exact"),
+            between=pl.lit(value=False),
+            offer_event=pl.lit(None, pl.Int64),
+            offer_pointer=pl.lit(None, pl.String),
+            other_schema=pl.lit(None, pl.String),
         )
         again = {number: odd[place] for number, place in enumerate(places) if place in odd}
         self._side(executed, [values[place] for place in places], again, role, "executed")
@@ -291,14 +296,26 @@ class _Court:
         self.count += len(names)
         self.verdicts.append(
             owed.select(
-                *("call", "result", "session", "tool", "schema_id", "channel", "offer_event", "offer_pointer", "window"),
+                *(
+                    "call",
+                    "result",
+                    "session",
+                    "tool",
+                    "schema_id",
+                    "channel",
+                    "offer_event",
+                    "offer_pointer",
+                    "window",
+                ),
                 pl.Series("verdict_is", verdicts, dtype=pl.String),
                 pl.Series("reason", reasons, dtype=pl.String),
                 pl.Series("passes", passes, dtype=pl.String),
                 pl.Series("payload", kinds, dtype=pl.String),
                 role=pl.lit(role),
                 side=pl.lit(side),
-                also=pl.when(pl.col("between") & pl.col("other_schema").is_not_null()).then(pl.concat_list("other_schema")),
+                also=pl.when(pl.col("between") & pl.col("other_schema").is_not_null()).then(
+                    pl.concat_list("other_schema")
+                ),
             )
         )
 

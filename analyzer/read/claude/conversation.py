@@ -44,7 +44,7 @@ class Conversation(msgspec.Struct, eq=False):
     state: bytes = b""
 
     def counts(self, known: int, *, keep: bool) -> tuple[dict[str, int], dict[str, int]]:
-        """How many calls and results of an id the first `known` messages hold; to be counted on, in place unless `keep`."""
+        """How many calls and results of an id the first `known` messages hold; counted on in place unless `keep`."""
         if known == len(self.sent):
             return (dict(self.calls), dict(self.results)) if keep else (self.calls, self.results)
         calls: dict[str, int] = {}

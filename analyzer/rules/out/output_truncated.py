@@ -44,7 +44,8 @@ def check(trace: Trace) -> pl.LazyFrame:
     # What ends as a container does and closes what it opens is whole, or broken elsewhere; only the rest is decoded.
     opened, closed = (text.str.count_matches(brace, literal=True) for brace in "{}")
     ends = results.filter(
-        text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"), ~text.str.tail(_TAIL).str.contains(r"[}\]]\s*$") | (opened > closed)
+        text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"),
+        ~text.str.tail(_TAIL).str.contains(r"[}\]]\s*$") | (opened > closed),
     ).select("result", "text")
     noted = results.filter(text.str.contains(_NOTE)).select(
         "result",

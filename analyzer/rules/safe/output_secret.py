@@ -65,7 +65,8 @@ def check(trace: Trace) -> pl.LazyFrame:
                         for name in ("result", "call", "session", "event", "pointer", "turn")
                         if name in payload
                     },
-                    "message": f"The {payload['what']} {_verb(payload['what'])} {_count(len(held))}: {', '.join(kinds[:4])}.",
+                    "message": f"The {payload['what']} {_verb(payload['what'])} "
+                    f"{_count(len(held))}: {', '.join(kinds[:4])}.",
                     "hint": "Revoke it, keep it out of what tools return, and treat this log as secret.",
                     "severity": "warning" if sure == "hint" else None,
                     "confidence": sure,
