@@ -204,7 +204,6 @@ KINDS: tuple[Kind, ...] = (
         "(?P<s>[A-Za-z0-9+/]{40,}={0,2})",
         _certain,
         "(?:Accou|Share)$",
-        "(?:Accou|Share)$",
         samples=("Eby8vdM02xNOcqFl",),  # the emulator's, the same for everybody
     ),
     Kind("sendgrid-key", ("SG.",), _URLSAFE + "{22}[.]" + _URLSAFE + "{43}", _sized(69), _ALONE),

@@ -11,8 +11,8 @@ from analyzer.contracts.engine import Judge
 from analyzer.replay.payloads import read_payload
 from analyzer.trace import Trace
 
-#: Distinct failing payloads of one partition that are tried, and tools that each is tried on.
-MOST_PAYLOADS, MOST_TOOLS = 100, 40
+#: Tools that each failing payload is tried on; how many payloads of a session are, is the caller's to say.
+MOST_TOOLS = 40
 _NAMED = 3
 
 
@@ -28,14 +28,13 @@ def takers(failing: pl.DataFrame, trace: Trace) -> dict[int, str]:
     schemas = {row["schema_id"]: row for row in trace.schemas.iter_rows(named=True)}
     judges: dict[str, tuple[dict[str, Any], Judge] | None] = {}
     known: dict[tuple[tuple[str, str], ...], dict[str, str | None]] = {}
-    tried, said = 0, {}
+    said = {}
     for verdict, session, tool, seq, text in asked.select("verdict", "session", "tool", "seq", "text").iter_rows():
         table = tuple(each for each in _in_force(offers.get(session, []), seq) if each[0] != tool)[:MOST_TOOLS]
         answers = known.setdefault(table, {})
         if text not in answers:
-            if tried >= MOST_PAYLOADS or not table:
+            if not table:
                 continue
-            tried += 1
             value = read_payload(text).value
             names = []
             if isinstance(value, dict) and value:

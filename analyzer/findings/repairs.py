@@ -11,8 +11,9 @@ from analyzer.replay.payloads import read_payload
 from analyzer.trace import Trace
 
 RULES = ("ARG001", "OUT004")
-#: Distinct payloads of one partition that are repaired; the others keep the hint of their rule.
-MOST = 200
+#: Distinct failing payloads of one session that are repaired; the others keep the hint of their rule. By session, so that the
+#: hints do not depend on what else is audited with it.
+MOST = 20
 #: Payloads beyond this many characters are data: their repair would be longer than anybody reads.
 MOST_TEXT = 20_000
 _BUDGET = 60  # payloads judged in search of one repair
@@ -36,8 +37,6 @@ def with_repairs(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     for verdict, schema_id, text in texts.select("verdict", "schema_id", "text").iter_rows():
         key = schema_id, text
         if key not in known:
-            if len(known) >= MOST:
-                continue
             known[key] = _told(schemas[schema_id], text, assert_formats=trace.settings.assert_formats)
         if (found := known[key]) is not None:
             said[verdict] = found
@@ -68,8 +67,11 @@ def _texts(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         rows.join(calls, on="call", how="left", maintain_order="left")
         .join(results, on="result", how="left", maintain_order="left")
         .sort("verdict")
-        .select("verdict", "role", "call", "schema_id", text=text)
+        .select("verdict", "session", "role", "call", "schema_id", text=text)
         .filter(pl.col("text").str.len_chars() <= MOST_TEXT)
+        .with_columns(place=pl.struct("session", "schema_id", "text").is_first_distinct().cum_sum().over("session"))
+        .filter(pl.col("place").first().over("session", "schema_id", "text") <= MOST)
+        .drop("session", "place")
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analyzer.auditing import audit
-from analyzer.findings import mistaken
+from analyzer.findings import repairs
 from tests.samples.wire import Call, Recording, ndjson
 
 
@@ -44,6 +44,6 @@ def test_few_are_named_and_the_work_is_bounded(tmp_path: Path, monkeypatch: pyte
     many = [*TOOLS, *(tool(f"get_{number}", id="string") for number in range(4))]
     [hint] = hints(tmp_path, {"id": "a"}, tools=many)
     assert "get, get_0, get_1 and 2 more." in hint
-    monkeypatch.setattr(mistaken, "MOST_PAYLOADS", 1)
+    monkeypatch.setattr(repairs, "MOST", 1)
     told = hints(tmp_path, {"id": "a"}, {"id": "b"}, {"id": "a"})
     assert ["Another" in hint for hint in told] == [True, False, True]
