@@ -11,8 +11,8 @@ from analyzer.replay.payloads import read_payload
 from analyzer.trace import Trace
 
 RULES = ("ARG001", "OUT004")
-#: Distinct failing payloads of one session that are repaired; the others keep the hint of their rule. By session, so that the
-#: hints do not depend on what else is audited with it.
+#: Distinct failing payloads of one session that are repaired; the others keep the hint of their rule. By session, so
+#: that the hints do not depend on what else is audited with it.
 MOST = 20
 #: Payloads beyond this many characters are data: their repair would be longer than anybody reads.
 MOST_TEXT = 20_000

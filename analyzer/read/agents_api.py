@@ -552,7 +552,6 @@ class AgentsApi:
             if turn is not None:
                 self._turn_session[turn] = session
         when = record.recorded_at if record.recorded_at is not None else place.when
-        written = type(when) is str
         event = self._event_number
         if event & PART_LIMIT < PART_LIMIT:
             self._event_number = event + 1
@@ -568,8 +567,8 @@ class AgentsApi:
                 place.length,
                 place.line,
                 pointer,
-                when if written else None,
-                None if written or when is None else microseconds(when),
+                when if isinstance(when, str) else None,
+                None if isinstance(when, str) or when is None else microseconds(when),
                 record.sequence_number if record.sequence_number is not None else place.number,
                 native,
                 kind,

@@ -234,7 +234,7 @@ class Rows:
         base = blocks.select(pl.col("base").repeat_by("count").explode()).to_series()
         index = pl.Series("index", held["index"], dtype=pl.Int64)
         names = pl.Series(list(self._names), dtype=pl.String)
-        kinds = pl.Series([self._kinds.get(name) for name in self._names], dtype=pl.String)
+        kinds = pl.Series([self._kinds.get(name or "") for name in self._names], dtype=pl.String)
         numbers = {name: pl.Series(held[name], dtype=pl.UInt32) for name in ("session", "type", "turn")}
         return pl.DataFrame(
             [

@@ -94,7 +94,7 @@ def test_a_stream_that_breaks_off_is_cut(tmp_path: Path) -> None:
 
 
 def test_invocation_logs_hold_both_halves(tmp_path: Path) -> None:
-    record = {"schemaType": "ModelInvocationLog", "timestamp": "2026-11-30T07:00:00Z", "modelId": "m"}
+    record: dict[str, Any] = {"schemaType": "ModelInvocationLog", "timestamp": "2026-11-30T07:00:00Z", "modelId": "m"}
     record |= {"input": {"inputBodyJson": asked(USER)}, "output": {"outputBodyJson": replied(use("c1", at=1))}}
     found = audited(tmp_path, record)
     pointer = found.findings.filter(found.findings["slug"] == "args-schema-mismatch")["location"][0]["pointer"]

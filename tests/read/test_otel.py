@@ -134,10 +134,16 @@ def test_flattened_messages_are_put_together(tmp_path: Path) -> None:
 
 def test_a_trace_page_shows_the_calls_of_its_session_again(tmp_path: Path) -> None:
     shared = {"session_id": "s1", "turn_id": "t1"}
-    item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": {"at": "a"}}
+    item: dict[str, Any] = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "c1",
+        "name": "look",
+        "arguments": {"at": "a"},
+    }
     output = {"type": "function_call_output", "id": "fo_1", "call_id": "c1", "output": "A", "turn_id": "t1"}
     done = "agent.session.turn.item.done"
-    trace = {"id": "t1", "object": "agent.session.trace", "session_id": "s1", "created_at": 1}
+    trace: dict[str, Any] = {"id": "t1", "object": "agent.session.trace", "session_id": "s1", "created_at": 1}
     page = {"object": "list", "data": [{**trace, "otlp": batch(ran(1, "c1", {"at": "b"}, "A"))}], "has_more": False}
     log: list[Any] = [
         {"type": done, "event_id": f"e{number}", **shared, "item": {**each, "turn_id": "t1", "status": "completed"}}

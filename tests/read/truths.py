@@ -35,8 +35,8 @@ def counted(found: Audit) -> dict[str, int]:
         "orphan_calls": calls["result"].null_count(),
         "orphan_results": results["call"].null_count(),
         "dup_call_ids": named.height - named.select("session", "call_id").n_unique(),
-        "args_checked": verdicts["verdict_is"].is_in(["valid", "invalid"]).sum(),
-        "args_schema_fail": (verdicts["verdict_is"] == "invalid").sum(),
+        "args_checked": int(verdicts["verdict_is"].is_in(["valid", "invalid"]).sum() or 0),
+        "args_schema_fail": int((verdicts["verdict_is"] == "invalid").sum() or 0),
     }
 
 
