@@ -1,7 +1,7 @@
 """The audit of a log as a ratio to parsing its lines: python -m tests.perf.ratio LOG [--runs N] [AUDIT OPTIONS...].
 
-The floor is a process that reads every line and parses it with orjson. Both run in turn; the median of the ratios of their
-CPU times is printed, with the audit's peak memory. Times alone mean little on a shared machine.
+The floor is a process that reads every line and parses it with orjson. Both run in turn; the median of the ratios of
+their CPU times is printed, with the audit's peak memory. Times alone mean little on a shared machine.
 """
 
 from __future__ import annotations
