@@ -106,6 +106,8 @@ def test_notices_are_no_markup(hostile_audit: Path) -> None:
 # --- on a real terminal ---
 
 
+# A real terminal answers in its own time, and not in that of a machine with other work: run alone, by hand.
+@pytest.mark.long
 def test_a_pseudo_terminal_gets_no_foreign_byte(hostile_audit: Path) -> None:
     terminal = Terminal(workspace_command(str(hostile_audit)))
     terminal.until(b"s000")
@@ -151,6 +153,8 @@ def tmux(tmp_path: Path) -> Iterator[list[str]]:
     subprocess.run([*base, "kill-server"], capture_output=True, check=False)
 
 
+# A real terminal answers in its own time, and not in that of a machine with other work: run alone, by hand.
+@pytest.mark.long
 def test_a_multiplexer_keeps_its_title_and_its_buffers(tmux: list[str], hostile_audit: Path) -> None:
     def ask(*words: str) -> str:
         return subprocess.run([*tmux, *words], capture_output=True, text=True, check=False).stdout
@@ -179,6 +183,8 @@ def test_a_multiplexer_keeps_its_title_and_its_buffers(tmux: list[str], hostile_
     ask("send-keys", "-t", "it", "Q")
 
 
+# A real terminal answers in its own time, and not in that of a machine with other work: run alone, by hand.
+@pytest.mark.long
 def test_ended_from_outside_the_terminal_is_given_back(plain_audit: Path) -> None:
     import os
     import signal
