@@ -311,7 +311,7 @@ class AgentsApi:
             block.part()
             return self._read_carefully(block)
         # Nearly all of a long log is pieces of text, calls and results that say which session they are of: these
-        # become rows column by column, all at once (2 to 5 times as fast). The rest is taken one by one.
+        # become rows column by column, all at once. The rest is taken one by one.
         kinds = list(map(KINDS.get, [record.type for record in records]))
         plain, calls, outputs, posts, rest = _sorted_out(records, kinds)
         if self._takes != self._rows.takes:  # rows of another frame lend nothing
