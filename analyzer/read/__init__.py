@@ -111,6 +111,7 @@ def _read_source(source: Source, stream: Stream, rows: Rows, recording: Recordin
     if reader.recognised or source.named:
         for block in blocks(stream, kind, count):
             reader.take(block)
+            rows.settle()
             if rows.count + len(rows.events) >= recording.BLOCK:
                 recording.add(rows.take())
     reader.close()

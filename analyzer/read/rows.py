@@ -103,6 +103,7 @@ class Rows:
         self.shared: dict[str, Any] = {}
         """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file."""
         self._known_tables: set[str] = set()
+        self._columns: dict[str, list[list[Any]]] = {}
         self._bulk: dict[tuple[Any, ...], _Bulk] = {}
         self._plain: dict[str, list[Any]] = {}
         self._parts: dict[str, list[Any]] = {}
@@ -110,7 +111,7 @@ class Rows:
         self._kinds: Mapping[str, str] = {}
         self.takes = 0
         self.count = 0
-        """Events taken in bulk since the last `take`; those of `events` come on top."""
+        """Events taken since the last `take`; those of `events` come on top."""
 
     def bulk(
         self,
@@ -198,23 +199,34 @@ class Rows:
             self.tables.append((digest, shape, text.decode("utf-8", "replace"), server))
         return digest
 
+    def settle(self) -> None:
+        """Turn rows into columns; called after each block, while they are near: later it takes four times as long."""
+        self.count += len(self.events)
+        for name in RECORDED:
+            rows: list[Row] = getattr(self, name)
+            if rows:
+                columns = self._columns.setdefault(name, [[] for _ in rows[0]])
+                for column, values in zip(columns, zip(*rows, strict=True), strict=True):
+                    column.extend(values)
+                rows.clear()
+
     def take(self) -> dict[str, pl.DataFrame]:
         """The frames of all rows since the last call."""
+        self.settle()
         frames = {}
         for name, schema in RECORDED.items():
-            rows: list[Row] = getattr(self, name)
-            setattr(self, name, [])
+            columns = self._columns.get(name, [])
             bulks = [bulk for key, bulk in self._bulk.items() if key[0] == name]
-            frames[name] = self._events(rows) if name == "events" else _frame(rows, bulks, schema)
-        self._bulk, self._plain, self._parts, self.count = {}, {}, {}, 0
+            frames[name] = self._events(columns) if name == "events" else _frame(columns, bulks, schema)
+        self._columns, self._bulk, self._plain, self._parts, self.count = {}, {}, {}, {}, 0
         self.takes += 1
         self._names = _Numbers()
         return frames
 
-    def _events(self, rows: list[Row]) -> pl.DataFrame:
+    def _events(self, columns: list[list[Any]]) -> pl.DataFrame:
         frames = []
-        if rows:
-            frame = _frame(rows, [], _ROWS).sort("event", maintain_order=True)
+        if columns:
+            frame = _frame(columns, [], _ROWS).sort("event", maintain_order=True)
             time = pl.coalesce(_times(frame["time_text"]), pl.col("time_us").cast(TIME))
             frames.append(_sourced(frame.with_columns(time=time)))
         if self._plain:
@@ -250,11 +262,11 @@ class Rows:
         ).with_columns(pointer=pl.lit(""))
 
 
-def _frame(rows: list[Row], bulks: list[_Bulk], schema: pl.Schema) -> pl.DataFrame:
+def _frame(settled: list[list[Any]], bulks: list[_Bulk], schema: pl.Schema) -> pl.DataFrame:
     parts = []
-    if rows:
-        values = zip(*rows, strict=True)
-        parts.append([pl.Series(name, column, dtype=schema[name]) for name, column in zip(schema, values, strict=True)])
+    if settled:
+        named = zip(schema, settled, strict=True)
+        parts.append([pl.Series(name, column, dtype=schema[name]) for name, column in named])
     for constant, same, columns, long, lent in bulks:
         count = len(columns["event"])
         made = {name: pl.Series(name, values, dtype=schema[name]) for name, values in columns.items()}
