@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from analyzer.cli import console, exits, logs
+from analyzer.cli import console, exits, logs, reports
 from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
@@ -22,16 +22,25 @@ _CONFIDENCES = ("certain", "likely", "hint")
     "audit",
     epilog=console.examples(
         "analyzer audit sample_traces",
-        "analyzer audit --contracts tools/ --strict logs/ -o report.txt",
+        "analyzer audit --contracts tools/ --strict logs/ -o report.html",
         "analyzer audit --select ARG --min-confidence likely run.ndjson",
         "zstdcat day.zst | analyzer audit --output-format json -",
+        "analyzer audit logs/ -o - -o audit.sarif -o ticket.md -o gitlab=codequality.json",
     ),
 )
 @logs.reading
 @click.option(
-    "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to report."
+    "--output-format",
+    type=click.Choice(reports.FORMATS),
+    help="How to report; else the ending of the file says it, else it is text.",
 )
-@logs.output
+@click.option(
+    "-o",
+    "outputs",
+    multiple=True,
+    metavar="[FORMAT=]FILE",
+    help="Write here, whole or not at all; - is standard output. Repeatable: one audit, several reports.",
+)
 @click.option("--save", metavar="DIR", help="Keep the frames as Parquet, with the audit beside them.")
 @click.option("--select", multiple=True, metavar="RULE", help="Only these: code, slug or family (ARG). Repeatable.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules. Repeatable.")
@@ -48,10 +57,12 @@ _CONFIDENCES = ("certain", "likely", "hint")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes to use.")
 @click.option("--statistics", is_flag=True, help="Count by rule, and tell no findings (text).")
 @logs.no_color
+@click.pass_context
 def command(
+    ctx: click.Context,
     *,
-    output_format: str,
-    output: str | None,
+    output_format: str | None,
+    outputs: tuple[str, ...],
     save: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -75,29 +86,23 @@ def command(
     read, recognised or (with --strict) judged; 2 usage or configuration; 4 a fault of the analyzer itself.
     """
     _check_rules((*select, *ignore))
-    if statistics and output_format != "text":
+    typed = ctx.get_parameter_source("output_format") == click.core.ParameterSource.COMMANDLINE
+    wanted = reports.asked(outputs, output_format if typed else None, output_format or "text")
+    if statistics and any(report.format != "text" for report in wanted):
         raise UsageError("--statistics goes with the text report only")
 
-    done = logs.audited(given, select=select, ignore=ignore, jobs=jobs, keep_frames=save is not None)
+    done = logs.audited(
+        given,
+        select=select,
+        ignore=ignore,
+        jobs=jobs,
+        keep_frames=save is not None or any(report.format == "html" for report in wanted),
+    )
     if save is not None:
         _save(done, save)
     shown = _at_least(done, min_severity, min_confidence)
-    if output_format == "json":
-        from analyzer.report import json
-
-        console.deliver(json.pieces(shown), output)
-    else:
-        from analyzer.cli.following import following
-        from analyzer.report import text
-
-        page = text.page(
-            shown,
-            next_command=following(shown, given),
-            statistics=statistics,
-            width=console.PLAIN_WIDTH if output else console.width(),
-            colour=output is None and console.colour(wanted=not no_color),
-        )
-        console.deliver([page.encode()], output)
+    for report in wanted:
+        reports.deliver(report, shown, given, fail_on=fail_on, statistics=statistics, colour=not no_color)
     return exits.decide(shown, fail_on=fail_on, strict=strict)
 
 

@@ -19,15 +19,7 @@ FAULT = 4
 INTERRUPTED = 130
 """Stopped from the keyboard, as shells count it."""
 
-# Torn and unreadable records decide 3: that what could be read is sound is not what they tell.
-NEVER_DECIDE = ("LOG001", "LOG002")
-_DECIDING = {
-    "error": ("error",),
-    "warning": ("error", "warning"),
-    "info": ("error", "warning", "info"),
-    "never": (),
-}
-FAIL_ON = tuple(_DECIDING)
+FAIL_ON = ("error", "warning", "info", "never")
 
 
 def decide(audit: Audit, *, fail_on: str = "error", strict: bool = False) -> int:
@@ -43,11 +35,6 @@ def decide(audit: Audit, *, fail_on: str = "error", strict: bool = False) -> int
 
 
 def _deciding(audit: Audit, fail_on: str) -> bool:
-    from polars import col
+    from analyzer.findings.deciding import deciding
 
-    return not audit.findings.filter(
-        col("severity").is_in(_DECIDING[fail_on])
-        & (col("confidence") != "hint")
-        & ~col("rule").is_in(NEVER_DECIDE)
-        & (col("suppressed").is_null() | col("suppressed").struct.field("reason").is_null())
-    ).is_empty()
+    return not audit.findings.filter(deciding(fail_on)).is_empty()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _INPUTS = 12  # inputs listed one by one
 _LISTED = 3  # of other lists
-_REASONS = {
+REASONS = {
     "schema_unavailable": "no schema of the tool in the log or in a contract file",
     "schema_invalid": "the schema breaks its own dialect",
     "schema_ambiguous": "the table changed about then, and the candidates disagree",
@@ -43,7 +43,7 @@ def totals(paper: Paper, audit: Audit) -> None:
     paper.wrapped(
         *(found[:-1] or ["no findings"]),
         f" in {counted(summary['sessions'], 'session')}: {counted(summary['events'], 'event')}, "
-        f"{counted(summary['calls'], 'call')}, {counted(summary['results'], 'result')}; {_covered(summary)}",
+        f"{counted(summary['calls'], 'call')}, {counted(summary['results'], 'result')}; {covered(summary)}",
     )
     for rule, error in audit.crashed:
         paper.wrapped((f"{rule} crashed: ", "error"), visible(str(error)), hang=2)
@@ -70,13 +70,13 @@ def coverage(paper: Paper, audit: Audit) -> None:
     judged = f"{verdicts['valid']} valid, {verdicts['invalid']} invalid, {undecided} unverifiable"
     bracketed = audit.summary["bracketed"]
     paper.wrapped(
-        f"{_covered(audit.summary)}: {judged}",
+        f"{covered(audit.summary)}: {judged}",
         f"; {verdicts['not_applicable']} owed none" if verdicts["not_applicable"] else "",
         f"; {bracketed} judged in a window where the table changed" if bracketed else "",
         indent=2,
     )
     paper.table(
-        [[str(count), reason, _REASONS.get(reason, "")] for reason, count in sorted(verdicts["unverifiable"].items())],
+        [[str(count), reason, REASONS.get(reason, "")] for reason, count in sorted(verdicts["unverifiable"].items())],
         indent=4,
         right=[0],
         wrap_last=True,
@@ -123,11 +123,11 @@ def _input(each: dict[str, Any]) -> list[Words]:
     return [counted(each["records"], "record"), unreadable, known, visible(each["path"], limit=1000)]
 
 
-def _covered(summary: dict[str, Any]) -> str:
+def covered(summary: dict[str, Any]) -> str:
+    """The coverage in words, rounded down: 100 % is said only where nothing is missing."""
     share = summary["coverage"]
     if share is None:
         return "nothing was owed a verdict"
-    # Rounded down: 100 % is said only where nothing is missing.
     return f"{int(share * 1000) / 10:g} % of what was owed a verdict has one"
 
 

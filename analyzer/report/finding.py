@@ -13,7 +13,7 @@ _FAILURES = 6
 _RELATED = 4
 _LABEL = 9
 _EXTRA = ("additionalProperties", "unevaluatedProperties")
-_CHANNELS = {
+CHANNELS = {
     "session": "advertised in the session's table",
     "update": "advertised by an update",
     "create": "advertised when the session was made",
@@ -100,7 +100,7 @@ def passes(version: str | None) -> str:
 
 def origin(channel: str | None) -> str:
     """Who said that this schema is in force."""
-    return _CHANNELS.get(channel or "contract", f"from {visible(channel or '', limit=40)}")
+    return CHANNELS.get(channel or "contract", f"from {visible(channel or '', limit=40)}")
 
 
 def _title(paper: Paper, row: dict[str, Any], indent: int, *rest: Words) -> None:

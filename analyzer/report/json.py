@@ -27,13 +27,23 @@ _OUTSIDE = re.compile(r"[^ -~\n]")
 
 def pieces(audit: Audit) -> Iterator[bytes]:
     """The document, in pieces."""
-    head = {"schema": SCHEMA, "version": version(), "inputs": audit.inputs, "summary": audit.summary}
-    yield encoded(head)[:-1] + b',\n"findings":['
+    yield encoded(head(audit))[:-1] + b',\n"findings":['
     before = b"\n"
     for block in audit.findings.iter_slices(_BLOCK):
         yield before + b",\n".join(map(encoded, records(block)))
         before = b",\n"
     yield b"\n]}\n"
+
+
+def head(audit: Audit) -> dict[str, Any]:
+    """Everything but the findings."""
+    return {
+        "schema": SCHEMA,
+        "version": version(),
+        "inputs": audit.inputs,
+        "summary": audit.summary,
+        "notes": audit.notes,
+    }
 
 
 def records(findings: pl.DataFrame) -> list[dict[str, Any]]:

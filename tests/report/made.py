@@ -21,6 +21,7 @@ class Made:
     inputs: list[dict[str, Any]]
     hops: list[dict[str, Any]] = field(default_factory=list)
     problems: list[Exception] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     unrecognised: list[str] = field(default_factory=list)
     crashed: list[tuple[str, str]] = field(default_factory=list)
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)

@@ -27,7 +27,7 @@ def test_the_schema_is_one() -> None:
 
 def test_an_audit_without_findings() -> None:
     whole = document(audit())
-    assert list(whole) == ["schema", "version", "inputs", "summary", "findings"]
+    assert list(whole) == ["schema", "version", "inputs", "summary", "notes", "findings"]
     assert (whole["schema"], whole["findings"], whole["inputs"]) == ("analyzer.audit/v1", [], [source()])
 
 

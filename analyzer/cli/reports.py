@@ -1,0 +1,95 @@
+"""The reports that an audit is asked for: which format each has, and where it goes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from analyzer.cli import console
+from analyzer.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.auditing import Audit
+    from analyzer.cli.logs import Given
+
+FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "gitlab", "markdown", "parquet")
+ENDINGS = {
+    ".txt": "text",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".sarif": "sarif",
+    ".sarif.json": "sarif",
+    ".xml": "junit",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".parquet": "parquet",
+}
+STDOUT = "-"
+
+
+class Report(NamedTuple):
+    """One report: its format, and the file it goes to (None: standard output)."""
+
+    format: str
+    file: str | None
+
+
+def asked(outputs: tuple[str, ...], chosen: str | None, usual: str) -> list[Report]:
+    """What `-o` and `--output-format` ask for. `chosen` stands on the command line, `usual` is the default.
+
+    An output is FILE or FORMAT=FILE; without FORMAT the chosen format decides, then the file's ending, then the usual.
+    Raises UsageError where two reports would go to one place.
+    """
+    reports = [_report(output, chosen, usual) for output in outputs] or [Report(chosen or usual, None)]
+    for report in reports:
+        if sum(report.file == other.file for other in reports) > 1:
+            raise UsageError(f"two reports would go to {report.file or 'standard output'}: name one file for each")
+        if report.format == "parquet" and report.file is None and sys.stdout.isatty():
+            raise UsageError("Parquet is no text for a terminal: name a file with -o FILE.parquet")
+    return reports
+
+
+def _report(output: str, chosen: str | None, usual: str) -> Report:
+    head, equals, rest = output.partition("=")
+    if equals and rest and head in FORMATS:
+        return Report(head, None if rest == STDOUT else rest)
+    if output == STDOUT:
+        return Report(chosen or usual, None)
+    name = output.lower()
+    ending = max((each for each in ENDINGS if name.endswith(each)), key=len, default=None)
+    return Report(chosen or (ENDINGS[ending] if ending else usual), output)
+
+
+def deliver(report: Report, audit: Audit, given: Given, *, fail_on: str, statistics: bool, colour: bool) -> None:
+    """Write one report."""
+    if report.format == "text":
+        from analyzer.cli.following import following
+        from analyzer.report import text
+
+        page = text.page(
+            audit,
+            next_command=following(audit, given),
+            statistics=statistics,
+            width=console.PLAIN_WIDTH if report.file else console.width(),
+            colour=report.file is None and console.colour(wanted=colour),
+        )
+        console.deliver([page.encode()], report.file)
+    else:
+        console.deliver(_pieces(report.format, audit, given, fail_on), report.file)
+
+
+def _pieces(name: str, audit: Audit, given: Given, fail_on: str) -> Iterator[bytes]:
+    module = import_module(f"analyzer.report.{name}")
+    found: Iterator[bytes]
+    if name in ("markdown", "html"):
+        from analyzer.cli.following import following
+
+        found = module.pieces(audit, next_command=following(audit, given))
+    elif name == "junit":
+        found = module.pieces(audit, fail_on=fail_on)
+    else:
+        found = module.pieces(audit)
+    return found
