@@ -43,7 +43,12 @@ def parts(pointer: str) -> list[str]:
 
 def join(pointer: str, *steps: str | int) -> str:
     """Return the pointer that leads `steps` further."""
-    return pointer + "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    for step in steps:
+        if isinstance(step, str) and ("~" in step or "/" in step):
+            pointer += "/" + step.replace("~", "~0").replace("/", "~1")
+        else:
+            pointer += f"/{step}"
+    return pointer
 
 
 def parent(pointer: str) -> str:

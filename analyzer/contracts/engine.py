@@ -15,7 +15,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from analyzer.contracts import dialects
-from analyzer.contracts.branching import MAX_LOOKS, MAX_TOLD, branching, telling
+from analyzer.contracts.branching import MAX_LOOKS, MAX_TOLD, Branching, branching, surely_few, telling
 from analyzer.contracts.references import References
 from analyzer.contracts.schemas import MAX_DEPTH, MAX_SCHEMA_BYTES, canonical, depth, too_deep
 from analyzer.contracts.violations import Violation, more_than, tell, text_of, undecided
@@ -75,14 +75,22 @@ class Judge:
     #: The engine's own verdict. False also where there is none, and always under a problem: `judge` tells these apart.
     is_valid: Callable[[object], bool]
 
-    def __init__(self, schema: object, *, dialect: str = dialects.DEFAULT, assert_formats: bool = False) -> None:
+    def __init__(
+        self,
+        schema: object,
+        *,
+        dialect: str = dialects.DEFAULT,
+        assert_formats: bool = False,
+        text: bytes | None = None,
+    ) -> None:
+        """Compile a schema; `text` is its canonical spelling, where that is at hand."""
         self.schema = schema
         self.problem: str | None = None
         self.problem_detail: str | None = None
         self.is_valid = _never
         engine = _VALIDATORS[dialect]
         try:
-            self._compile(schema, engine, assert_formats=assert_formats)
+            self._compile(schema, text, engine, assert_formats=assert_formats)
         except jsonschema_rs.ValidationError as error:
             self.problem, self.problem_detail = _refused(error)
         except _Refused as error:
@@ -93,12 +101,19 @@ class Judge:
                 raise
             self.problem, self.problem_detail = "engine_failed", f"the engine gave up: {error}"
 
-    def _compile(self, schema: object, engine: Callable[..., jsonschema_rs.Validator], *, assert_formats: bool) -> None:
+    def _compile(
+        self,
+        schema: object,
+        text: bytes | None,
+        engine: Callable[..., jsonschema_rs.Validator],
+        *,
+        assert_formats: bool,
+    ) -> None:
         if not isinstance(schema, dict | bool):
             raise _Refused("schema_invalid", "a schema is an object or a boolean")
-        if depth(schema) > MAX_DEPTH:
+        text = text or canonical(schema)
+        if too_deep(text):
             raise _Refused("engine_failed", f"the schema is nested deeper than {MAX_DEPTH} levels")
-        text = canonical(schema)
         if len(text) > MAX_SCHEMA_BYTES:
             raise _Refused("engine_failed", f"the schema has {len(text)} bytes, more than {MAX_SCHEMA_BYTES}")
         if text.count(b'"$ref"') > MAX_REFERENCES:
@@ -106,7 +121,8 @@ class Judge:
         if text.count(b'"pattern":') > MAX_PATTERNS:
             raise _Refused("engine_failed", f"the schema has more than {MAX_PATTERNS} patterns")
         self._references = References(schema)
-        self._branching = branching(schema, self._references)
+        few = surely_few(text, _MOST_FREE)
+        self._branching = Branching(1, recursive=False) if few else branching(schema, self._references)
         if self._branching.looks > MAX_LOOKS:
             raise _Refused("engine_failed", f"the schema looks at one value more than {MAX_LOOKS} times")
         self._patterns = b'"pattern' in text

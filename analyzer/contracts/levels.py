@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from analyzer.contracts.naming import number_class, string_class
 from analyzer.contracts.references import REFERENCE_KEYWORDS, References
-from analyzer.contracts.walk import NotWalked, children
+from analyzer.contracts.walk import LEADING, NotWalked, children
 from analyzer.pointer import join
 
 #: Members, keywords and required names looked at; a shared definition counts each time it is reached.
 MAX_WORK = 500_000
 
 _PARTS_MOST = 30
+_PARTED = frozenset({"allOf", "$ref"})
 _SAME = frozenset({"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"})
 _BELOW = frozenset(
     {
@@ -44,6 +45,7 @@ _RANGES = (
     ("minItems", "maxItems"),
     ("minProperties", "maxProperties"),
 )
+_LOW = frozenset(least for least, _ in _RANGES)
 
 
 class _Around(NamedTuple):
@@ -88,7 +90,7 @@ def levels(root: object, references: References, spots: dict[int, str]) -> Itera
             raise NotWalked
         closed = around.closed or any(_closes(part) for part in parts)
         needed = around.needed.union(*map(_strings, required)) if required else around.needed
-        keywords = around.keywords | {word for word in _BOUNDS if any(word in part for part in parts)}
+        keywords = around.keywords.union(*(_BOUNDS.intersection(part) for part in parts))
         if around.whole:
             yield from _vacuous(pointer, schema)
         open_ = _openness(schema) if _is_object(schema) and not closed else ""
@@ -98,6 +100,8 @@ def levels(root: object, references: References, spots: dict[int, str]) -> Itera
             if name not in needed and child is not False and not nullable.of(child):
                 yield join(pointer, "properties", name), "property_optional", name
         yield from _unbounded(pointer, schema, around, keywords)
+        if LEADING.isdisjoint(schema):
+            continue
         # An object that was called open is open once, whatever its parts add.
         same = around._replace(closed=closed or bool(open_), needed=needed, keywords=keywords, whole=False)
         followed = references.follow(schema)
@@ -123,6 +127,8 @@ def _below(
 
 def _parts(schema: dict[str, object], references: References) -> list[dict[str, object]]:
     """The subschema and all that must hold with it."""
+    if _PARTED.isdisjoint(schema):
+        return [schema]
     parts: dict[int, dict[str, object]] = {}
     queue: list[object] = [schema]
     for part in queue:  # grows while it is walked
@@ -216,17 +222,13 @@ def _vacuous(pointer: str, schema: dict[str, object]) -> Iterator[tuple[str, str
 def _impossible(schema: dict[str, object]) -> bool:
     if schema.get("enum") == [] or schema.get("type") == [] or schema.get("not", False) in (True, {}):
         return True
-    for least, most in _RANGES:
-        low, high = schema.get(least), schema.get(most)
-        typed = _types(schema)
-        if isinstance(low, int | float) and isinstance(high, int | float) and low > high and len(typed) == 1:
-            return True
+    if not _LOW.isdisjoint(schema) and len(_types(schema)) == 1:
+        for least, most in _RANGES:
+            low, high = schema.get(least), schema.get(most)
+            if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+                return True
+    if schema.get("additionalProperties") is not False or schema.get("type") != "object":
+        return False
     properties = schema.get("properties")
     declared = set(properties) if isinstance(properties, dict) else set()
-    lost = _strings(schema.get("required")) - declared
-    return (
-        bool(lost)
-        and schema.get("additionalProperties") is False
-        and "patternProperties" not in schema
-        and schema.get("type") == "object"
-    )
+    return "patternProperties" not in schema and not _strings(schema.get("required")) <= declared

@@ -53,7 +53,12 @@ def canonical(schema: object) -> bytes:
 
 def schema_id(schema: object) -> str:
     """Name a schema by its canonical form: `s_` and 16 hexadecimal digits."""
-    return "s_" + blake2b(canonical(schema), digest_size=8).hexdigest()
+    return name_of(canonical(schema))
+
+
+def name_of(text: bytes) -> str:
+    """Name the schema that `text` spells canonically."""
+    return "s_" + blake2b(text, digest_size=8).hexdigest()
 
 
 def depth(value: object) -> int:

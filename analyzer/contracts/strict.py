@@ -36,6 +36,7 @@ UNLISTED = frozenset(
         "maxLength",
     }
 )
+_OUTSIDE = REFUSED | UNLISTED
 FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
 
@@ -54,8 +55,9 @@ def strict_reasons(places: Iterable[Place]) -> Iterator[tuple[str, str]]:
         levels = max(levels, place.levels)
         if not place.pointer:
             yield from _root(schema)
-        yield from ((join(place.pointer, name), f"keyword:{name}") for name in schema if name in REFUSED)
-        yield from ((join(place.pointer, name), f"unlisted:{name}") for name in schema if name in UNLISTED)
+        if not _OUTSIDE.isdisjoint(schema):
+            yield from ((join(place.pointer, name), f"keyword:{name}") for name in schema if name in REFUSED)
+            yield from ((join(place.pointer, name), f"unlisted:{name}") for name in schema if name in UNLISTED)
         named = schema.get("format")
         if isinstance(named, str) and named not in FORMATS:
             yield join(place.pointer, "format"), f"format:{named}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -12,7 +13,7 @@ from analyzer.contracts import dialects
 from analyzer.contracts.engine import Judge
 from analyzer.contracts.facts import facts
 from analyzer.contracts.files import Contracts
-from analyzer.contracts.schemas import canonical, decode, schema_id
+from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import parse_tool_table
 from analyzer.frames import CONTRACTS, OFFERS, SCHEMA_FACTS, SCHEMAS, TOOLS
 
@@ -20,6 +21,15 @@ MAX_TABLE_BYTES = 64 << 20  # of one tool table that is read
 
 # Whose schemas are draft-07 unless they say otherwise.
 _DRAFT7_SHAPES = frozenset({"mcp"})
+_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+
+_Row = tuple[Any, ...]
+
+
+class _Schema(NamedTuple):
+    value: Any
+    dialect: str
+    text: bytes  # canonical
 
 
 class SchemaStore:
@@ -27,45 +37,43 @@ class SchemaStore:
 
     def __init__(self, *, assert_formats: bool = False) -> None:
         self._assert_formats = assert_formats
-        self._values: dict[str, Any] = {}
-        self._dialects: dict[str, str] = {}
+        self._schemas: dict[str, _Schema] = {}
         self._judges: dict[str, Judge] = {}
 
     def add(self, schema: Any, *, dialect: str = dialects.DEFAULT, judge: Judge | None = None) -> str:
         """The id of a schema; the same JSON value under another default dialect is another schema."""
         dialect = dialects.dialect_of(schema, default=dialect)
-        name = schema_id(schema)
+        text = canonical(schema)
+        name = name_of(text)
         if dialect != dialects.dialect_of(schema):
             name = f"{name}-{dialect.rpartition('/')[2] or dialect}"
-        if name not in self._values:
-            self._values[name] = schema
-            self._dialects[name] = dialect
+        if name not in self._schemas:
+            self._schemas[name] = _Schema(schema, dialect, text)
             if judge is not None and not self._assert_formats:
                 self._judges[name] = judge
         return name
 
     def value(self, name: str) -> Any:
         """The schema itself."""
-        return self._values[name]
+        return self._schemas[name].value
 
     def judge(self, name: str) -> Judge:
         """What judges payloads by it."""
         judge = self._judges.get(name)
         if judge is None:
-            judge = self._judges[name] = Judge(
-                self._values[name], dialect=self._dialects[name], assert_formats=self._assert_formats
-            )
+            schema, dialect, text = self._schemas[name]
+            judge = Judge(schema, dialect=dialect, assert_formats=self._assert_formats, text=text)
+            self._judges[name] = judge
         return judge
 
     def frames(self, names: Iterable[str], *, advertised: Collection[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """SCHEMAS of these ids, and SCHEMA_FACTS of those that were advertised: the TOOL rules are about these."""
         rows, known = [], []
         for name in sorted(set(names)):
-            schema, dialect = self._values[name], self._dialects[name]
-            text = canonical(schema).decode("utf-8", "backslashreplace")
-            rows.append((name, dialect, self.judge(name).problem, text))
+            schema, dialect, text = self._schemas[name]
+            rows.append((name, dialect, self.judge(name).problem, text.decode("utf-8", "backslashreplace")))
             if name in advertised:
-                known += [(name, fact.pointer, fact.fact, str(fact.value)) for fact in facts(schema, dialect=dialect)]
+                known += [(name, *fact) for fact in facts(schema, dialect=dialect)]
         return (
             pl.DataFrame(rows, schema=SCHEMAS, orient="row"),
             pl.DataFrame(known, schema=SCHEMA_FACTS, orient="row"),
@@ -74,30 +82,55 @@ class SchemaStore:
 
 def tools_of(tables: pl.DataFrame, store: SchemaStore) -> pl.DataFrame:
     """TABLES -> TOOLS; the schemas go to the store."""
-    rows = []
+    rows: list[_Row] = []
+    known: dict[tuple[bytes, str | None, str], list[list[_Row]]] = {}
     for table, shape, text, server in tables.select("table", "shape", "text", "server").iter_rows():
-        try:
-            definitions = parse_tool_table(decode(text.encode(), most=MAX_TABLE_BYTES), server=server)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            continue  # TOOL001 names a table that cannot be read
         dialect = dialects.DRAFT7 if shape in _DRAFT7_SHAPES else dialects.DEFAULT
-        for position, tool in enumerate(definitions):
-            key = f"{tool.kind}:{tool.server or ''}:{tool.name}"
-            for role, schema, pointer in (
-                ("arguments", tool.arguments, tool.arguments_pointer),
-                ("output", tool.output, tool.output_pointer),
-            ):
-                if role == "output" and schema is None:
-                    continue
-                identity = None if schema is None else store.add(schema, dialect=dialect)
-                rows.append(
-                    (
-                        *(table, position, key, tool.kind, tool.server, tool.name, role, identity),
-                        *(tool.strict, tool.deferred, tool.async_, tool.description, pointer or tool.pointer),
-                    )
-                )
+        try:
+            entries = _entries(text.encode())
+            for _, entry in entries:
+                # Table after table says the same of nearly all of its tools.
+                if (entry, server, dialect) not in known:
+                    known[entry, server, dialect] = _tools(entry, server, dialect, store)
+        except (ValueError, RecursionError):
+            continue  # TOOL001 names a table that cannot be read
+        position = 0
+        for at, entry in entries:
+            for tool in known[entry, server, dialect]:
+                rows.extend((table, position, *said, at + pointer) for *said, pointer in tool)
+                position += 1
     frame = pl.DataFrame(rows, schema=TOOLS, orient="row")
     return frame.unique(["table", "tool", "role"], keep="last", maintain_order=True)
+
+
+def _entries(text: bytes) -> list[tuple[str, bytes]]:
+    """The entries of a tool table, each as a table of its own, and where they stand; else the table as it is."""
+    if len(text) <= MAX_TABLE_BYTES:
+        with suppress(msgspec.DecodeError, RecursionError):
+            return [(f"/{place}", b"[%b]" % entry) for place, entry in enumerate(_LIST.decode(text))]
+    return [("", text)]
+
+
+def _tools(table: bytes, server: str | None, dialect: str, store: SchemaStore) -> list[list[_Row]]:
+    """For each tool its rows of TOOLS from `tool` on; pointers begin at the entry where the table is one."""
+    found = []
+    for tool in parse_tool_table(decode(table, most=MAX_TABLE_BYTES), server=server):
+        key = f"{tool.kind}:{tool.server or ''}:{tool.name}"
+        roles = [("arguments", tool.arguments, tool.arguments_pointer)]
+        if tool.output is not None:
+            roles.append(("output", tool.output, tool.output_pointer))
+        found.append(
+            [
+                (
+                    *(key, tool.kind, tool.server, tool.name, role),
+                    None if schema is None else store.add(schema, dialect=dialect),
+                    *(tool.strict, tool.deferred, tool.async_, tool.description),
+                    (pointer or tool.pointer).removeprefix("/0"),
+                )
+                for role, schema, pointer in roles
+            ]
+        )
+    return found
 
 
 def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFrame:

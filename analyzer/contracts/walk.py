@@ -13,6 +13,11 @@ from analyzer.pointer import join
 #: Subschemas of one document that are visited.
 MAX_PLACES = 50_000
 
+_HOLDING = frozenset((*NAMED, *MANY, *ONE))
+
+#: Keywords that lead from one subschema to another.
+LEADING = _HOLDING.union(REFERENCE_KEYWORDS)
+
 # Pointers grow with depth and with the names in them, and a hostile schema has both.
 _MAX_SPELLED = 20_000_000
 
@@ -33,9 +38,11 @@ class NotWalked(Exception):
 
 def children(schema: object) -> Iterator[tuple[str, tuple[str | int, ...], object]]:
     """The subschemas directly inside one: keyword, the steps that lead there, and the subschema."""
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or _HOLDING.isdisjoint(schema):
         return
     for keyword, value in schema.items():
+        if keyword not in _HOLDING:
+            continue
         if keyword in NAMED and isinstance(value, dict):
             for name, child in value.items():
                 if isinstance(child, dict | bool):  # `dependencies` also hold lists of names
@@ -69,7 +76,7 @@ def walk(root: object, references: References) -> Iterator[Place]:
         if count > MAX_PLACES or spelled > _MAX_SPELLED:
             raise NotWalked
         yield Place(pointer, schema, levels)
-        if not isinstance(schema, dict):
+        if not isinstance(schema, dict) or LEADING.isdisjoint(schema):
             continue
         below: list[tuple[str, tuple[str | int, ...], object, int]] = []
         for keyword in REFERENCE_KEYWORDS:
