@@ -196,6 +196,33 @@ def audit(
         crashed += crashes
     evidence.close()
     report("report", 0, 0)
+    return gathered(
+        parts,
+        crashed,
+        inputs=inputs,
+        settings=settings,
+        rules=rules,
+        suppressions=suppressions,
+        problems=problems,
+        sources=sources,
+    )
+
+
+def gathered(
+    parts: Sequence[Frames],
+    crashed: Sequence[tuple[str, str]],
+    *,
+    inputs: pl.DataFrame,
+    settings: Settings,
+    rules: Sequence[Rule],
+    suppressions: Sequence[Suppression] = (),
+    problems: Sequence[AnalyzerError] = (),
+    sources: Sequence[Source] = (),
+) -> Audit:
+    """The audit whose partitions gave `parts` (answers of `audit_partition`, at least one) and `crashed`.
+
+    `inputs` are SOURCES of all of them. The rules of the fleet run here, over what is kept of every partition.
+    """
     whole = {name: _together(name, [part[name] for part in parts]) for name in parts[0]}
     whole["sources"] = inputs
     fleet, crashes = _fleet(whole, settings, rules)
@@ -204,18 +231,17 @@ def audit(
     findings = _ordered(pl.concat([found, fleet, _crash_findings(crashed)]))
     findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = whole.pop("counts")
+    named = pl.col("source").is_in(_named(sources))
+    read = pl.col("format") != ""
     return Audit(
         findings=findings,
         frames=whole,
         summary=summarise(counts, findings, rules_not_run(counts, rules)),
-        inputs=inputs.filter(pl.col("format") != "").drop("source").to_dicts()
-        + inputs.filter((pl.col("format") == "") & pl.col("source").is_in(_named(sources))).drop("source").to_dicts(),
+        inputs=pl.concat([inputs.filter(read), inputs.filter(~read & named)]).drop("source").to_dicts(),
         hops=hops(counts),
-        problems=problems,
+        problems=list(problems),
         notes=notes,
-        unrecognised=inputs.filter((pl.col("format") == "") & ~pl.col("source").is_in(_named(sources)))[
-            "path"
-        ].to_list(),
+        unrecognised=inputs.filter(~read & ~named)["path"].to_list(),
         crashed=crashed,
         sources=tuple(sources),
     )
