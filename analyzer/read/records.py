@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import polars as pl
@@ -22,9 +22,6 @@ from analyzer.read import archives
 BLOCK = 1 << 20
 MAX_RECORD = 256 << 20  # bytes of one record: a longer one is named and left out
 HEAD = 1 << 18
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD]")
@@ -181,72 +178,45 @@ def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
         yield from _lines(stream, digest)
 
 
-class _Tap(io.RawIOBase):
-    """A stream whose bytes pass a digest on their way; under a BufferedReader it is cut into lines at C speed.
+class _Batch(NamedTuple):
+    """Lines that follow one another, each with its end; one that is too long is empty but for its end."""
 
-    Of a line longer than MAX_RECORD only that much comes through: `dropped` holds (place in what came through, bytes
-    left out there).
-    """
-
-    def __init__(self, stream: Readable, digest: Digest) -> None:
-        self._stream = stream
-        self._digest = digest
-        self._run = 0
-        self._through = 0
-        self.dropped: list[tuple[int, int]] = []
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer).cast("B")
-        while piece := self._stream.read(len(view)):
-            self._digest.update(piece)
-            if self._run > MAX_RECORD:
-                cut = piece.find(b"\n")
-                cut = len(piece) if cut < 0 else cut
-                if not self.dropped or self.dropped[-1][0] != self._through:
-                    self.dropped.append((self._through, 0))
-                self.dropped[-1] = (self._through, self.dropped[-1][1] + cut)
-                piece = piece[cut:]
-                if not piece:
-                    continue
-            end = piece.rfind(b"\n")
-            self._run = self._run + len(piece) if end < 0 else len(piece) - end - 1
-            self._through += len(piece)
-            view[: len(piece)] = piece
-            return len(piece)
-        return 0
+    lines: list[bytes]
+    lengths: list[int]
+    utf8: bool
 
 
-def _batches(stream: Readable, digest: Digest) -> Iterator[tuple[list[bytes], list[int], list[int], bool]]:
-    """Lines with their ends, about a block at a time: (lines, offsets, lengths with the end, one is oversized)."""
-    tap = _Tap(stream, digest)
-    reader = io.BufferedReader(tap, BLOCK)
-    offset = through = 0
-    while lines := reader.readlines(BLOCK):
-        lengths = list(map(len, lines))
-        size = sum(lengths)
-        oversized = False
-        while tap.dropped and tap.dropped[0][0] < through + size:
-            place, missing = tap.dropped.pop(0)
-            ends = accumulate(lengths, initial=through)
-            index = sum(1 for end in ends if end <= place) - 1
-            lengths[index] += missing
-            oversized = True
-            lines[index] = lines[index][-1:]
-        offsets = list(accumulate(lengths, initial=offset))
-        through += size
-        offset = offsets.pop()
-        yield lines, offsets, lengths, oversized
+def _batches(stream: Readable, digest: Digest) -> Iterator[_Batch]:
+    """The lines of a stream, about a block at a time; only the first of a batch may be too long."""
+    begun: list[bytes] = []  # the line whose end has not come yet
+    size = 0
+    sound = True
+    while chunk := stream.read(BLOCK):
+        digest.update(chunk)
+        lines = io.BytesIO(chunk).readlines()
+        valid = is_utf8(chunk)  # at once: cheaper than of all lines, and seldom wrong about a character that is cut
+        size += len(lines[0])
+        begun = [*begun, lines[0]] if size <= MAX_RECORD else [lines[0][-1:]]
+        if not lines[0].endswith(b"\n"):
+            sound = sound and valid
+            continue
+        lines[0] = b"".join(begun)
+        lengths = [size, *map(len, lines[1:])]
+        begun, size = ([], 0) if lines[-1].endswith(b"\n") else ([lines.pop()], lengths.pop())
+        yield _Batch(lines, lengths, (sound and valid) or is_utf8(b"".join(lines)))
+        sound = valid
+    if size:
+        last = b"".join(begun) if size <= MAX_RECORD else b""
+        yield _Batch([last], [size], sound or is_utf8(last))
 
 
 def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
-    line, record = 1, 0
-    for raw, offsets, lengths, oversized in _batches(stream, digest):
+    line, record, offset = 1, 0, 0
+    for raw, lengths, utf8 in _batches(stream, digest):
+        offsets = list(accumulate(lengths, initial=offset))
+        offset = offsets.pop()
         block = Block(record, raw, offsets, [length - 1 for length in lengths], list(range(line, line + len(raw))))
-        block.utf8 = valid_utf8(raw)
-        line += len(raw)
+        block.utf8 = utf8
         if not raw[-1].endswith(b"\n"):
             block.length[-1] += 1
             block.torn = True
@@ -254,21 +224,18 @@ def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
             raw[0] = raw[0][len(_BOM) :]
             block.offset[0] += len(_BOM)
             block.length[0] -= len(_BOM)
-        if oversized:
-            block.oversized = [
-                (block.offset[index], length, block.line[index])
-                for index, length in enumerate(block.length)
-                if length > MAX_RECORD
-            ]
+        if block.length[0] > len(raw[0]):
+            block.oversized = [(block.offset[0], block.length[0], line)]
+        line += len(raw)
         yield block
         record += len(block.raw)  # a line may turn out to hold several
 
 
-def valid_utf8(raw: list[bytes]) -> bool:
-    """Whether all of them are UTF-8."""
+def is_utf8(text: bytes) -> bool:
+    """Whether the bytes are UTF-8."""
     # 3 GB/s here, seven times as fast as bytes.decode; as one value, which Polars keeps in one piece of memory
     try:
-        pl.Series([b"\n".join(raw)], dtype=pl.Binary).cast(pl.String)
+        pl.Series([text], dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:
         return False
     return True
@@ -286,11 +253,11 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
     line, record, end = 0, 0, 0
     since, since_line = 0, 0
     begun = torn = False
-    for lines, offsets, _, _ in _batches(stream, digest):
-        for text, here in zip(lines, offsets, strict=True):
+    for lines, lengths, _ in _batches(stream, digest):
+        for text, length in zip(lines, lengths, strict=True):
             line += 1
             torn = not text.endswith(b"\n")
-            end = here + len(text)
+            here, end = end, end + length
             text = text.rstrip(b"\r\n")  # noqa: PLW2901
             if here == 0:
                 text = text.removeprefix(_BOM)  # noqa: PLW2901
@@ -307,14 +274,14 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
             elif not text.startswith(_SSE_FIELDS) and not text.startswith((b"event", b"id", b"retry", b"data")):
                 data.append(text)  # no field of the protocol: let it be judged as a record
         if block.raw:
-            block.utf8 = valid_utf8(block.raw)
+            block.utf8 = is_utf8(b"\n".join(block.raw))
             yield block
             block = Block(record)
     if data:
         _add(block, b"\n".join(data), since, end - since, since_line)
         block.torn = torn
     if block.raw:
-        block.utf8 = valid_utf8(block.raw)
+        block.utf8 = is_utf8(b"\n".join(block.raw))
         yield block
 
 
@@ -339,7 +306,7 @@ def _document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
     whole = b"".join(pieces)
     text = whole.removeprefix(_BOM)
     start = len(whole) - len(text)
-    utf8 = valid_utf8([text])
+    utf8 = is_utf8(text)
     at = ""
     if kind == "yaml":
         at, elements, rest = archives.cassette(text)
