@@ -62,6 +62,7 @@ _How = tuple[str | None, Sequence[type[Adapter]]]
 
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
+_MOST_STRANGE = 20_000  # records in which no adapter knew a thing: the rest is not looked at, each would be by all
 
 
 def read(
@@ -112,8 +113,12 @@ def _read_source(source: Source, stream: Stream, rows: Rows, recording: Recordin
         for block in blocks(stream, kind, count):
             reader.take(block)
             rows.settle()
+            if not reader.known and reader.records > _MOST_STRANGE:
+                break
             if rows.count + len(rows.events) >= recording.BLOCK:
                 recording.add(rows.take())
+    while rest := stream.read(1 << 20):  # the digest is of the whole
+        count.update(rest)
     reader.close()
     stream.close()
     if kind == "sqlite" and Path(f"{source.path}-wal").is_file() and Path(f"{source.path}-wal").stat().st_size:
@@ -173,14 +178,18 @@ class _Reader:
             block.part()
         for offset, length, line in block.oversized:
             detail = f"the record has {length} bytes, the limit is {MAX_RECORD}"
-            self._broken(event_number(self._source.number, block.first), offset, length, line, "", "too_large", detail)
+            place = block.offset.index(offset) if offset in block.offset else 0
+            event = event_number(self._source.number, block.first + place)
+            self._broken(event, offset, length, line, "", "too_large", detail)
         self.unreadable += len(block.oversized)
         before = len(self._rows.faults)
         left = self._adapter(self._order[0]).read(block)
         self.records += len(block.raw) + len(block.oversized)
         if len(left) < len(block.raw):
             self.known.add(self._order[0])
-        for index in left:
+        for strange, index in enumerate(left):
+            if strange > _MOST_STRANGE and not self.known:
+                break
             self._other(block, index)
         joined = Counter(block.line[index] for index in block.joined)
         for line, more in sorted(joined.items()):

@@ -23,6 +23,7 @@ _SAMPLES = re.compile(rb'\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,
 _YAML = re.compile(rb"(?:---[^\n]*\n)?(?:[ \t]*#[^\n]*\n)*(?:version:|recorded_with:|(?:http_)?interactions:)")
 _MOST_NODES = 4_000_000  # of one cassette after aliases are expanded: a few lines can stand for billions
 _ROWS = 4096
+_MOST_CELL = 256 << 20  # bytes of one cell
 
 
 class _Log(msgspec.Struct):
@@ -148,6 +149,8 @@ def rows(pieces: Iterable[bytes]) -> Iterator[list[tuple[str, bytes]]]:
         database = sqlite3.connect(f"file:{copy.name}?mode=ro&immutable=1", uri=True)
         try:
             database.execute("PRAGMA trusted_schema=OFF")
+            database.execute("PRAGMA cell_size_check=ON")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_CELL)
             database.text_factory = lambda raw: raw.decode("utf-8", "replace")
             yield from _messages(database)
         finally:

@@ -17,6 +17,8 @@ from analyzer.read import zips
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+#: A compressed stream of more than so many bytes, and so many times its size, is a bomb: gzip itself ends near 1,030.
+FREE_BYTES, MOST_TIMES = 1 << 30, 1_000
 _SPOOL_LIMIT = 64 << 30  # bytes of standard input kept on disk
 
 
@@ -211,12 +213,20 @@ class _Members:
         self._ready: list[bytes] = []
         self._size = 0
         self._rest = b""
+        self._taken = self._made = 0
         self.cut = False
 
     def read(self, size: int, /) -> bytes:
         """Up to `size` bytes; raises OSError where the stream is broken, after what came before it was given."""
         while self._size < size:
-            piece = self._rest or self._file.read(self._piece)
+            if self._made > FREE_BYTES and self._made > self._taken * MOST_TIMES:
+                if self._size:
+                    break
+                raise OSError(f"{FREE_BYTES} bytes and {MOST_TIMES} times its own size are passed, which is the limit")
+            piece = self._rest
+            if not piece:
+                piece = self._file.read(self._piece)
+                self._taken += len(piece)
             self._rest = b""
             if not piece:
                 break
@@ -228,6 +238,7 @@ class _Members:
                     self._member = self._make()
                     break
                 raise OSError(str(error)) from error
+            self._made += len(more)
             self._ready.append(more)
             self._size += len(more)
             self.cut = not self._member.eof

@@ -67,6 +67,7 @@ class Inspect:
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, _said, executed=True)
         self._listed = Dialogue(self.name, rows, _said)
+        self._listed.cursor = self._dialogue.cursor  # samples of one file number their events together
 
     @staticmethod
     def sniff(records: Sequence[Any], path: str) -> float:

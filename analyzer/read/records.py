@@ -64,7 +64,8 @@ class Block:
     pointer: list[str] | None = None
     utf8: bool = True
     torn: bool = False
-    oversized: list[tuple[int, int, int]] = field(default_factory=list)  # offset, length, line
+    oversized: list[tuple[int, int, int]] = field(default_factory=list)
+    """Offset, length, line of records that are left out; of a line an empty one stands in its place."""
     joined: list[int] = field(default_factory=list)  # indexes of those that stand on the line of the one before
 
     def part(self) -> None:
@@ -227,8 +228,19 @@ def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
         if block.length[0] > len(raw[0]):
             block.oversized = [(block.offset[0], block.length[0], line)]
         line += len(raw)
+        if b"\n" in raw or b"\r\n" in raw:
+            _without_blank(block)
         yield block
         record += len(block.raw)  # a line may turn out to hold several
+
+
+def _without_blank(block: Block) -> None:
+    """Leave blank lines out: they are no records, and a small file can hold a billion of them."""
+    kept = [index for index, raw in enumerate(block.raw) if raw not in (b"\n", b"\r\n")]
+    if block.oversized and kept[:1] != [0]:  # of which only the line end is left
+        kept.insert(0, 0)
+    block.raw, block.offset = [block.raw[index] for index in kept], [block.offset[index] for index in kept]
+    block.length, block.line = [block.length[index] for index in kept], [block.line[index] for index in kept]
 
 
 def is_utf8(text: bytes) -> bool:
@@ -258,6 +270,11 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
             line += 1
             torn = not text.endswith(b"\n")
             here, end = end, end + length
+            if length > MAX_RECORD:
+                _add(block, b"\n", here, length, line)
+                block.oversized.append((here, length, line))
+                record, data, begun = record + 1, [], False
+                continue
             text = text.rstrip(b"\r\n")  # noqa: PLW2901
             if here == 0:
                 text = text.removeprefix(_BOM)  # noqa: PLW2901
@@ -269,10 +286,7 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
                 continue
             if not begun:
                 begun, since, since_line = True, here, line
-            if text.startswith(b"data:"):
-                data.append(text[5:].removeprefix(b" "))
-            elif not text.startswith(_SSE_FIELDS) and not text.startswith((b"event", b"id", b"retry", b"data")):
-                data.append(text)  # no field of the protocol: let it be judged as a record
+            data += _said(text)
         if block.raw:
             block.utf8 = is_utf8(b"\n".join(block.raw))
             yield block
@@ -283,6 +297,15 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
     if block.raw:
         block.utf8 = is_utf8(b"\n".join(block.raw))
         yield block
+
+
+def _said(text: bytes) -> list[bytes]:
+    """What a line of an event stream adds to the data of its event."""
+    if text.startswith(b"data:"):
+        return [text[5:].removeprefix(b" ")]
+    if text.startswith((*_SSE_FIELDS, b"event", b"id", b"retry", b"data")):
+        return []
+    return [text]  # no field of the protocol: let it be judged as a record
 
 
 def _add(block: Block, raw: bytes, offset: int, length: int, line: int) -> None:

@@ -62,7 +62,8 @@ def parse(raw: bytes) -> tuple[Any, list[Fault]] | Unreadable:
     return clean, faults
 
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+# A string without end is one token too: looked for again from each quote inside it, it would take quadratic time.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\],]', re.DOTALL)
 
 
 def closed(raw: bytes) -> bytes:

@@ -16,6 +16,7 @@ from typing import IO
 MAGIC = b"PK\x03\x04"
 _MOST_MEMBERS = 200_000
 _MOST_BYTES = 4 << 30  # of one member, decompressed
+_FREE_BYTES, _MOST_TIMES = 1 << 30, 1_000  # of all members, and how many times the file's own size beyond that
 _BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError)
 _SAMPLES = "samples/"
 
@@ -29,7 +30,12 @@ def members(path: str) -> list[str]:
         raise OSError(f"no readable zip file: {error}") from error
     if len(listed) > _MOST_MEMBERS:
         raise OSError(f"the zip file has {len(listed)} members, the limit is {_MOST_MEMBERS}")
-    names = sorted({each.filename for each in listed if not each.is_dir()})
+    size, whole = sum(each.file_size for each in listed), Path(path).stat().st_size
+    if size > _FREE_BYTES and size > whole * _MOST_TIMES:  # members may lie over each other
+        raise OSError(
+            f"its members have {size} bytes, more than {_MOST_TIMES} times its own {whole}, which is the limit"
+        )
+    names = sorted({each.filename for each in listed if each.filename and not each.is_dir()})
     samples = [name for name in names if name.startswith(_SAMPLES) and name.endswith(".json")]
     return samples or names
 
