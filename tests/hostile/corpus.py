@@ -1,6 +1,6 @@
 """The hostile corpus, which `python -m tests.hostile.corpus FOLDER [--large]` writes: the same bytes every time.
 
-Each sample of `sample_traces/formats`, and a short Agents API session, is made hostile in each of the ways of MUTATIONS;
+Each sample of `sample_traces/formats`, and a short Agents API session, is made hostile in each way of MUTATIONS;
 beside them stand schemas, payloads and containers that ruin readers.
 """
 
