@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from analyzer.contracts.smallest import MISSING, Sketcher
 from analyzer.pointer import pointer
 from analyzer.visible import visible, visible_value
 
-__all__ = ["Edit", "Repair", "apply", "describe", "did_you_mean", "repair", "smallest"]
+__all__ = ["Edit", "Repair", "apply", "describe", "did_you_mean", "repair", "repairer", "smallest"]
 
 _MOST_EDITS = 2_000
 _MOST_ERRORS = 500
@@ -59,17 +60,31 @@ def repair(
     `budget` bounds the work, in payloads judged. `dialect` holds where the schema names none. A schema that cannot be
     compiled offline, and one under which judging would take too many steps, has no repair. Nothing is raised.
     """
+    return repairer(schema, budget=budget, dialect=dialect, assert_formats=assert_formats)(payload)
+
+
+def repairer(
+    schema: object, *, budget: int = 300, dialect: str = dialects.DEFAULT, assert_formats: bool = False
+) -> Callable[[object], Repair | None]:
+    """`repair` for many payloads of one schema, which is compiled once."""
     try:
         bounded = Bounded(schema, dialect=dialect, assert_formats=assert_formats)
-        search = _Search(bounded, Finder(schema, Sketcher(schema, marked=True)), budget)
-        edits = search.run(payload)
-        if edits is None:
-            return None
-        edits = search.needed(payload, condense(edits))
-        guesses = any(edit.invented or not edit.lossless for edit in edits)
-        return Repair(edits, apply(payload, edits), verified=True, guesses=guesses)
     except _FAILURES:
-        return None
+        return lambda payload: None
+
+    def repaired(payload: object) -> Repair | None:
+        try:
+            search = _Search(bounded, Finder(schema, Sketcher(schema, marked=True)), budget)
+            edits = search.run(payload)
+            if edits is None:
+                return None
+            edits = search.needed(payload, condense(edits))
+            guesses = any(edit.invented or not edit.lossless for edit in edits)
+            return Repair(edits, apply(payload, edits), verified=True, guesses=guesses)
+        except _FAILURES:
+            return None
+
+    return repaired
 
 
 def smallest(
@@ -174,7 +189,7 @@ class _Search:
             self.visits += 1
             if self.bounded.valid(edited, counted=True):
                 return _State(cost, self.visits, cost, edits, [], Plan(0, ()))
-            violations = self.finder.plans(edited, self.bounded.errors(edited, limit=_MOST_ERRORS))
+            violations = self.finder.plans(edited, self.bounded.errors(edited, limit=_MOST_ERRORS, counted=True))
         except (Undecided, LookupError):
             return None
         self._spend(200 * len(violations))

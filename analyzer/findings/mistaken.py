@@ -26,7 +26,7 @@ def takers(failing: pl.DataFrame, trace: Trace) -> dict[int, str]:
     )
     offers = _offers(trace, asked)
     schemas = {row["schema_id"]: row for row in trace.schemas.iter_rows(named=True)}
-    judges: dict[str, tuple[dict[str, Any], Judge] | None] = {}
+    takes = _Taker(schemas, assert_formats=trace.settings.assert_formats)
     known: dict[tuple[tuple[str, str], ...], dict[str, str | None]] = {}
     said = {}
     for verdict, session, tool, seq, text in asked.select("verdict", "session", "tool", "seq", "text").iter_rows():
@@ -36,15 +36,8 @@ def takers(failing: pl.DataFrame, trace: Trace) -> dict[int, str]:
             if not table:
                 continue
             value = read_payload(text).value
-            names = []
-            if isinstance(value, dict) and value:
-                for other, identity in table:
-                    if identity not in judges:
-                        judges[identity] = _judge(schemas.get(identity), assert_formats=trace.settings.assert_formats)
-                    judge = judges[identity]
-                    if judge is not None and value.keys() <= judge[0].keys() and judge[1].judge(value)[0] == "valid":
-                        names.append(_spelled(other))
-            answers[text] = _sentence(names)
+            told = isinstance(value, dict) and bool(value)
+            answers[text] = _sentence([_spelled(other) for other, identity in table if told and takes(identity, value)])
         if (sentence := answers[text]) is not None:
             said[verdict] = sentence
     return said
@@ -71,14 +64,28 @@ def _in_force(changes: list[tuple[str, int, str | None]], seq: int) -> list[tupl
     return sorted((tool, identity) for tool, identity in held.items() if identity is not None)
 
 
-def _judge(schema: dict[str, Any] | None, *, assert_formats: bool) -> tuple[dict[str, Any], Judge] | None:
-    """The members that a schema knows by name, and what judges by it; None where it names none."""
-    value = msgspec.json.decode(schema["text"]) if schema is not None else None
-    members = value.get("properties") if isinstance(value, dict) else None
-    if schema is None or not isinstance(members, dict) or not members:
-        return None
-    judge = Judge(value, dialect=schema["dialect"], assert_formats=assert_formats)
-    return (members, judge) if judge.problem is None else None
+class _Taker:
+    """Which schemas take a payload; each is read once, and compiled once a payload has no member strange to it."""
+
+    def __init__(self, schemas: dict[str, dict[str, Any]], *, assert_formats: bool) -> None:
+        self._schemas = schemas
+        self._assert_formats = assert_formats
+        self._known: dict[str, tuple[Any, frozenset[str]]] = {}
+        self._judges: dict[str, Judge] = {}
+
+    def __call__(self, identity: str, payload: dict[str, Any]) -> bool:
+        if identity not in self._known:
+            schema = msgspec.json.decode(self._schemas[identity]["text"]) if identity in self._schemas else None
+            members = schema.get("properties") if isinstance(schema, dict) else None
+            self._known[identity] = schema, frozenset(members if isinstance(members, dict) else ())
+        schema, names = self._known[identity]
+        if not payload.keys() <= names:
+            return False
+        if identity not in self._judges:
+            dialect = self._schemas[identity]["dialect"]
+            self._judges[identity] = Judge(schema, dialect=dialect, assert_formats=self._assert_formats)
+        judge = self._judges[identity]
+        return judge.problem is None and judge.judge(payload)[0] == "valid"
 
 
 def _spelled(tool: str) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
 
 from analyzer.replay.payloads import read_payload
 from analyzer.trace import Trace
+
+if TYPE_CHECKING:
+    from analyzer.contracts.repair import Repair
 
 RULES = ("ARG001", "OUT004")
 #: Distinct failing payloads of one session that are repaired; the others keep the hint of their rule. By session, so
@@ -31,15 +35,7 @@ def with_repairs(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     from analyzer.findings.mistaken import takers  # with the engine: only where a payload failed
 
     texts = _texts(hits.filter(judged), trace)
-    schemas = {row["schema_id"]: row for row in trace.schemas.iter_rows(named=True)}
-    known: dict[tuple[str, str], str | None] = {}
-    said: dict[int, str] = {}
-    for verdict, schema_id, text in texts.select("verdict", "schema_id", "text").iter_rows():
-        key = schema_id, text
-        if key not in known:
-            known[key] = _told(schemas[schema_id], text, assert_formats=trace.settings.assert_formats)
-        if (found := known[key]) is not None:
-            said[verdict] = found
+    said = _repaired(texts, trace)
     others = takers(texts.filter(pl.col("role") == "arguments"), trace)
     said |= {each: f"{said[each]} {other}" if each in said else other for each, other in others.items()}
     if not said:
@@ -75,19 +71,41 @@ def _texts(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
 
 
-def _told(schema: dict[str, Any], text: str, *, assert_formats: bool) -> str | None:
-    from analyzer.contracts.repair import describe, repair  # only where a payload failed
+def _repaired(texts: pl.DataFrame, trace: Trace) -> dict[int, str]:
+    """By verdict, the smallest edit in words."""
+    from analyzer.contracts.repair import Repair, repairer  # only where a payload failed
+
+    schemas = {schema_id: (dialect, text) for schema_id, dialect, text in _schemas(texts, trace).iter_rows()}
+    ways: dict[str, Callable[[object], Repair | None]] = {}
+    known: dict[tuple[str, str], str | None] = {}
+    for schema_id, text in texts.select("schema_id", "text").iter_rows():
+        if (schema_id, text) in known:
+            continue
+        if schema_id not in ways:
+            dialect, schema = schemas[schema_id]
+            ways[schema_id] = repairer(
+                msgspec.json.decode(schema),
+                budget=_BUDGET,
+                dialect=dialect,
+                assert_formats=trace.settings.assert_formats,
+            )
+        known[schema_id, text] = _told(ways[schema_id], text)
+    rows = texts.select("verdict", "schema_id", "text").iter_rows()
+    return {verdict: told for verdict, schema_id, text in rows if (told := known[schema_id, text]) is not None}
+
+
+def _schemas(texts: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    wanted = pl.col("schema_id").is_in(texts["schema_id"].unique().implode())
+    return trace.schemas.filter(wanted).select("schema_id", "dialect", "text")
+
+
+def _told(repair: Callable[[object], Repair | None], text: str) -> str | None:
+    from analyzer.contracts.repair import describe
 
     payload = read_payload(text)
     if payload.problem is not None or payload.kind == "not_json":
         return None
-    found = repair(
-        msgspec.json.decode(schema["text"]),
-        {} if payload.kind == "empty" else payload.value,
-        budget=_BUDGET,
-        dialect=schema["dialect"],
-        assert_formats=assert_formats,
-    )
+    found = repair({} if payload.kind == "empty" else payload.value)
     if found is None or not found.edits:
         return None
     end = "no guess at what was meant" if found.guesses else "nothing is lost by it"
