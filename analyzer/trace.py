@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
 from analyzer import frames
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 def _empty(schema: pl.Schema, **more: Any) -> Any:
@@ -78,7 +83,8 @@ class Trace:
     violations: pl.DataFrame = _empty(frames.VIOLATIONS)
     retries: pl.DataFrame = _empty(frames.RETRIES)
     strays: pl.DataFrame = _empty(frames.STRAYS)
-    _known: dict[tuple[str, str], frozenset[Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    made: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What `shared` functions have made of it."""
 
     def holds(self, what: str) -> bool:
         """Whether a frame has rows of a kind: `gates`, `results.name` (not null), `calls.kind=mcp|custom`."""
@@ -89,10 +95,28 @@ class Trace:
             return not frame.is_empty()
         if not values:
             return frame[column].null_count() < frame.height
-        if (name, column) not in self._known:
-            self._known[name, column] = frozenset(frame[column].unique())
-        return not self._known[name, column].isdisjoint(values.split("|"))
+        return any(_has(self, name, column, value) for value in values.split("|"))
 
     def with_frames(self, **changed: pl.DataFrame) -> Trace:
         """A trace with some frames in the place of others."""
         return replace(self, **changed)  # type: ignore[arg-type]
+
+
+def shared(make: Callable[Concatenate[Trace, _P], _T]) -> Callable[Concatenate[Trace, _P], _T]:
+    """A function of a trace whose answer is kept with the trace: several rules ask for the same."""
+
+    @wraps(make)
+    def kept(trace: Trace, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        key = (make, *args, *kwargs.items())
+        if key not in trace.made:
+            trace.made[key] = make(trace, *args, **kwargs)
+        answer: _T = trace.made[key]
+        return answer
+
+    return kept
+
+
+@shared
+def _has(trace: Trace, name: str, column: str, value: str) -> bool:
+    frame: pl.DataFrame = getattr(trace, name)
+    return (frame[column] == value).any()

@@ -58,7 +58,7 @@ class Bounded:
             raise _undecided(error) from None
 
     def steps(self, payload: object) -> int:
-        """Subschema applications that judging `payload` takes, few ones at most; raises `Undecided` beyond the limit."""
+        """Subschema applications that judging `payload` takes, at most; raises `Undecided` beyond the limit."""
         values = measure(payload)
         # Where nothing is referred to, no subschema meets a value twice.
         if self._subschemas is not None and self._subschemas * values <= _FEW_STEPS:

@@ -70,7 +70,7 @@ def repairer(
     try:
         bounded = Bounded(schema, dialect=dialect, assert_formats=assert_formats)
     except _FAILURES:
-        return lambda payload: None
+        return lambda _: None
 
     def repaired(payload: object) -> Repair | None:
         try:

@@ -73,7 +73,7 @@ def _texts(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
 
 def _repaired(texts: pl.DataFrame, trace: Trace) -> dict[int, str]:
     """By verdict, the smallest edit in words."""
-    from analyzer.contracts.repair import Repair, repairer  # only where a payload failed
+    from analyzer.contracts.repair import repairer  # only where a payload failed
 
     schemas = {schema_id: (dialect, text) for schema_id, dialect, text in _schemas(texts, trace).iter_rows()}
     ways: dict[str, Callable[[object], Repair | None]] = {}

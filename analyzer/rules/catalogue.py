@@ -2,6 +2,9 @@
 
 To add a rule, write its module `analyzer/rules/FAMILY/SLUG_WITH_UNDERSCORES.py` (its docstring is the manual, its
 `check(trace)` returns hits) and add a line here. Codes are never reused.
+
+A rule works on the frames themselves, not on lazy ones: most find nothing, and a plan that is built and collected costs
+more than the filter that proves it. What several rules need is made once for a trace (`analyzer.trace.shared`).
 """
 
 from __future__ import annotations
@@ -65,23 +68,23 @@ class Rule:
         return self._text.partition("\n")[0].removeprefix("r").strip('"')
 
     @property
-    def check(self) -> Callable[[Trace], pl.LazyFrame]:
+    def check(self) -> Callable[[Trace], pl.DataFrame]:
         """The function that finds the hits."""
         return import_module(self.module).check  # type: ignore[no-any-return]
 
     @property
-    def check_across(self) -> Callable[[Trace], pl.LazyFrame]:
+    def check_across(self) -> Callable[[Trace], pl.DataFrame]:
         """The function that finds what shows over several sessions only, in the trace of all of them."""
         return import_module(self.module).check_across  # type: ignore[no-any-return]
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("ARG001", "args-schema-mismatch", "error"),
+    Rule("ARG001", "args-schema-mismatch", "error", looks_at=("verdicts.verdict_is=invalid",)),
     Rule("ARG002", "tool-not-advertised", "error"),
-    Rule("ARG003", "args-invalid-json", "error", scope="payload"),
-    Rule("ARG004", "args-double-encoded", "error", scope="payload"),
+    Rule("ARG003", "args-invalid-json", "error", scope="payload", looks_at=("calls.container=text|broken",)),
+    Rule("ARG004", "args-double-encoded", "error", scope="payload", looks_at=("calls.container=text",)),
     Rule("ARG005", "args-wrong-container", "error", scope="payload"),
-    Rule("ARG006", "args-field-stringified", "error"),
+    Rule("ARG006", "args-field-stringified", "error", looks_at=("violations",)),
     Rule("ARG007", "args-altered", "error"),
     Rule("ARG008", "args-truncated-executed", "error", looks_at=("call_sightings.status=incomplete",)),
     Rule("ARG009", "mcp-tool-disallowed", "error", looks_at=("calls.kind=mcp",)),
@@ -90,7 +93,7 @@ RULES: tuple[Rule, ...] = (
     Rule("CALL001", "call-id-duplicate", "error"),
     Rule("CALL002", "item-id-duplicate", "error"),
     Rule("CALL003", "call-id-invalid", "error"),
-    Rule("CALL004", "call-unanswered", "error"),
+    Rule("CALL004", "call-unanswered", "error", looks_at=("calls.outcome=none",)),
     Rule("CALL005", "result-orphan", "error"),
     Rule("CALL006", "result-duplicate", "error"),
     Rule("CALL007", "result-wrong-turn", "error", across=True),
@@ -124,13 +127,21 @@ RULES: tuple[Rule, ...] = (
     Rule("DRIFT001", "schema-drift", "error", across=True),
     Rule("DRIFT002", "tools-changed-mid-session", "warning"),
     Rule("DRIFT003", "search-drift", "error", looks_at=("offers.channel=search",)),
-    Rule("DRIFT004", "pin-drift", "error", scope="fleet"),
+    Rule("DRIFT004", "pin-drift", "error", scope="fleet", looks_at=("contracts",)),
     Rule("DRIFT005", "fleet-drift", "warning", scope="fleet"),
     Rule("DRIFT006", "shape-drift", "warning", "likely"),
     Rule("DRIFT007", "gate-drift", "error", looks_at=("gates",)),
-    Rule("FINAL001", "final-schema-mismatch", "error"),
-    Rule("FINAL002", "final-not-json", "error"),
-    Rule("FINAL003", "final-format-misplaced", "warning"),
+    Rule("FINAL001", "final-schema-mismatch", "error", looks_at=("verdicts.role=final",)),
+    Rule(
+        "FINAL002",
+        "final-not-json",
+        "error",
+        looks_at=(
+            "verdicts.role=final",
+            "sessions.text_format",
+        ),
+    ),
+    Rule("FINAL003", "final-format-misplaced", "warning", looks_at=("session_states.text_format",)),
     Rule("FINAL004", "ledger-lost", "warning", "likely"),
     Rule("LOG001", "record-unreadable", "error", scope="payload", looks_at=("faults",)),
     Rule("LOG002", "record-truncated", "warning", scope="payload", looks_at=("faults",)),
@@ -147,7 +158,7 @@ RULES: tuple[Rule, ...] = (
     Rule("LOG005", "event-id-reused", "error", looks_at=("events.copy=reused",)),
     Rule("LOG006", "order-broken", "warning"),
     Rule("LOG007", "record-missing", "info"),
-    Rule("LOG008", "contract-unrecorded", "warning"),
+    Rule("LOG008", "contract-unrecorded", "warning", looks_at=("verdicts.reason=schema_unavailable",)),
     Rule(
         "LOG009",
         "json-ambiguous",
@@ -167,33 +178,39 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("OUT002", "output-double-encoded", "error"),
     Rule("OUT003", "output-stringly", "warning", "likely"),
-    Rule("OUT004", "output-schema-mismatch", "error"),
-    Rule("OUT005", "output-prose", "error"),
+    Rule("OUT004", "output-schema-mismatch", "error", looks_at=("verdicts.verdict_is=invalid",)),
+    Rule("OUT005", "output-prose", "error", looks_at=("verdicts.verdict_is=invalid",)),
     Rule("OUT006", "error-as-success", "error"),
     Rule("OUT007", "result-contradictory", "error", scope="payload"),
     Rule("OUT008", "output-structured-missing", "warning", looks_at=("results.wire=mcp-jsonrpc",)),
     Rule("OUT009", "output-truncated", "warning", scope="payload"),
     Rule("OUT010", "output-oversized", "info"),
     Rule("OUT011", "program-error-prose", "warning", "likely", looks_at=("calls.kind=program",)),
-    Rule("RUN001", "executed-despite-mismatch", "error"),
+    Rule("RUN001", "executed-despite-mismatch", "error", looks_at=("verdicts.verdict_is=invalid",)),
     Rule("RUN002", "executed-despite-gate", "error", looks_at=("gates",)),
     Rule("RUN003", "side-effect-repeated", "error"),
     Rule("RUN004", "retry-in-new-session", "warning", "likely", scope="fleet"),
     Rule("RUN005", "approval-mismatch", "error", looks_at=("approvals",)),
-    Rule("RUN006", "parallel-not-allowed", "error"),
+    Rule("RUN006", "parallel-not-allowed", "error", looks_at=("session_states.parallel",)),
     Rule("RUN007", "subagent-function-tool", "error", looks_at=("calls.subagent",)),
     Rule("RUN008", "subagents-over-limit", "warning", looks_at=("turns.subagent",)),
-    Rule("RUN009", "retry-storm", "warning"),
+    Rule("RUN009", "retry-storm", "warning", looks_at=("calls.outcome=error",)),
     Rule("RUN010", "session-stuck", "info"),
-    Rule("RUN011", "prompt-only-contract", "info", "hint"),
-    Rule("RUN012", "action-waited", "info"),
+    Rule("RUN011", "prompt-only-contract", "info", "hint", looks_at=("sessions.instructions",)),
+    Rule("RUN012", "action-waited", "info", looks_at=("calls.action_event",)),
     Rule("RUN013", "write-unapproved", "warning", looks_at=("approvals.policy",)),
     Rule("RUN014", "merge-unstructured", "info", looks_at=("turns.subagent",)),
     Rule("SAFE001", "output-secret", "error", scope="payload"),
     Rule("SAFE002", "output-stack-trace", "warning", scope="payload"),
     Rule("SAFE003", "output-instructs", "warning", "likely", scope="payload"),
     Rule("SAFE004", "terminal-escape", "warning", scope="payload"),
-    Rule("TOOL001", "tool-schema-invalid", "error", scope="fleet"),
+    Rule(
+        "TOOL001",
+        "tool-schema-invalid",
+        "error",
+        scope="fleet",
+        looks_at=("schema_facts.fact=meta_invalid|pattern_invalid|ref_unresolved|root_not_object|array_without_items",),
+    ),
     Rule("TOOL002", "strict-schema-violation", "error", scope="fleet", looks_at=("schema_facts.fact=strict",)),
     Rule("TOOL003", "object-open", "warning", scope="fleet", looks_at=("schema_facts.fact=object_open",)),
     Rule("TOOL004", "required-incomplete", "warning", scope="fleet", looks_at=("schema_facts.fact=property_optional",)),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORD_BITS
-from analyzer.trace import Trace
+from analyzer.rules.sightings import staged
+from analyzer.trace import Trace, shared
 
 #: The wire on which only a required action is a debt.
 ACTIONS = "openai-agents-api"
 
 
-def async_tools(trace: Trace) -> pl.LazyFrame:
+@shared
+def async_tools(trace: Trace) -> pl.DataFrame:
     """Session and key of the tools that are declared asynchronous: their calls may stay open."""
-    return trace.offers.lazy().filter(pl.col("async")).select("session", "tool").unique()
+    return trace.offers.filter(trace.offers["async"]).select("session", "tool").unique()
 
 
 def unread(trace: Trace) -> pl.Expr:
@@ -22,41 +24,41 @@ def unread(trace: Trace) -> pl.Expr:
     return (pl.col("event") // (1 << RECORD_BITS + PART_BITS)).is_in(broken.implode())
 
 
-def snapshots(trace: Trace) -> pl.LazyFrame:
+@shared
+def snapshots(trace: Trace) -> pl.DataFrame:
     """The events that list what is pending: session, seq."""
-    return trace.session_states.lazy().filter(pl.col("pending").is_not_null()).select("session", "seq").sort("seq")
+    states = trace.session_states
+    return states.filter(states["pending"].is_not_null()).select("session", "seq").sort("seq")
 
 
-def no_longer_pending(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
+def no_longer_pending(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     """Those of the calls that a snapshot after their last listing as a required action leaves out: call, gone."""
-    shown = trace.call_sightings.lazy().filter(pl.col("stage") == "action").join(calls, on="call", how="semi")
-    listed = shown.group_by("session", "call")
-    last = snapshots(trace).group_by("session").agg(last=pl.max("seq"))
-    return (
-        listed.agg(pl.max("seq"))
-        .join(last, on="session")
-        .select("call", gone=pl.col("last") > pl.col("seq"))
-        .filter("gone")
-    )
+    shown = staged(trace, "call_sightings", "action").select("session", "call", "seq")
+    listed = shown.filter(pl.col("call").is_in(calls["call"].implode())).group_by("session", "call").agg(pl.max("seq"))
+    here = snapshots(trace).filter(pl.col("session").is_in(calls["session"].unique().implode()))
+    last = here.group_by("session").agg(last=pl.max("seq"))
+    return listed.join(last, on="session").select("call", gone=pl.col("last") > pl.col("seq")).filter("gone")
 
 
-def went_on(trace: Trace, calls: pl.LazyFrame) -> pl.LazyFrame:
+def went_on(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     """The calls, each with what shows that its session went on without a result.
 
     Adds `ended` (status of its turn, null while it is open), `gone` (a later snapshot no longer lists it), `later` (in
     its turn came another reply or a message of the assistant) and `after` (in its session came any reply or message).
     """
-    turns = trace.turns.lazy().filter(pl.col("until").is_not_null()).select("session", "turn", ended="status")
+    turns = trace.turns.filter(pl.col("until").is_not_null()).select("session", "turn", ended="status")
     gone = no_longer_pending(trace, calls)
-    said = trace.messages.lazy().select("session", "turn", "role", "seq")
+    here = pl.col("session").is_in(calls["session"].unique().implode())
+    said = trace.messages.select("session", "turn", "role", "seq").filter(here)
     # A reply begins with its first call, so one that begins after a call's last showing is another one.
-    replies = trace.calls.lazy().group_by("session", "turn", "reply").agg(pl.min("seq")).drop("reply")
+    made = trace.calls.select("session", "turn", "reply", "seq").filter(here)
+    replies = made.group_by("session", "turn", "reply").agg(pl.min("seq")).drop("reply")
     signs = pl.concat([said, replies.select("session", "turn", pl.lit("reply").alias("role"), "seq")])
     by_model = signs.filter(pl.col("role") != "user")
     in_turn = by_model.group_by("session", "turn").agg(last_in_turn=pl.max("seq"))
     in_session = signs.group_by("session").agg(last_in_session=pl.max("seq"))
     # Where the order of several files is a guess, nothing is known to have come later.
-    order = trace.sessions.lazy().select("session", "order")
+    order = trace.sessions.select("session", "order")
     proved = (pl.col("order") != "files").fill_null(value=True)
     return (
         calls.join(order, on="session", how="left", maintain_order="left")

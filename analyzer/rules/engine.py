@@ -30,18 +30,18 @@ def run(rules: Sequence[Rule], trace: Trace, *, across: bool = False) -> tuple[p
         if not across and rule.looks_at and not any(map(trace.holds, rule.looks_at)):
             continue
         try:
-            hits = (rule.check_across if across else rule.check)(trace).collect()
+            hits = (rule.check_across if across else rule.check)(trace)
             # Nearly all rules find nothing, and to dress nothing up costs as much as to find it.
             if hits.height or not set(hits.columns) <= HITS.keys():
-                found.append(_whole(rule, hits.lazy()).collect())
+                found.append(_whole(rule, hits))
         except _BROKEN as error:
             crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
     return pl.concat(found), crashes
 
 
-def _whole(rule: Rule, hits: pl.LazyFrame) -> pl.LazyFrame:
+def _whole(rule: Rule, hits: pl.DataFrame) -> pl.DataFrame:
     """The rule's hits with every column of HITS."""
-    known = set(hits.collect_schema().names())
+    known = set(hits.columns)
     strangers = known - set(HITS)
     if strangers:
         message = f"columns that HITS does not have: {sorted(strangers)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.trace import Trace
+from analyzer.trace import Trace, shared
 
 _EXTRA = ("additionalProperties", "unevaluatedProperties", "propertyNames")
 _SHOWN = 3
@@ -22,7 +22,8 @@ def failed_members() -> pl.Expr:
     return pl.when(named).then(pl.concat_str("instance_pointer", pl.lit("/"), step)).otherwise("instance_pointer")
 
 
-def failure_words(trace: Trace) -> pl.LazyFrame:
+@shared
+def failure_words(trace: Trace) -> pl.DataFrame:
     """One row per verdict with violations: `verdict`, `words` (of the first few), `failed` (how many)."""
     keyword, expected, actual = pl.col("keyword"), _cut("expected"), _cut("actual")
     where = pl.col("where")
@@ -44,8 +45,7 @@ def failure_words(trace: Trace) -> pl.LazyFrame:
     )
     at = failed_members()
     return (
-        trace.violations.lazy()
-        .sort("verdict", "position")
+        trace.violations.sort("verdict", "position")
         .with_columns(where=pl.when(at == "").then(pl.lit("the whole payload")).otherwise(at))
         .select("verdict", said=said.fill_null(where + " fails"))
         .group_by("verdict", maintain_order=True)
@@ -58,11 +58,38 @@ def failure_words(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def decided(trace: Trace, role: str, by: str) -> pl.LazyFrame:
-    """The deciding verdict of every payload: the advertised schema's where there is one, else the executed side's."""
-    judged = trace.verdicts.lazy().filter(pl.col("role") == role, pl.col("verdict_is").is_in(["valid", "invalid"]))
+@shared
+def refused(trace: Trace, role: str) -> pl.DataFrame:
+    """VERDICTS that refuse a payload and decide it: the advertised side's where it judges, else the executed side's.
+
+    In the order of the calls (`arguments`) or results (`output`).
+    """
+    by = _BY[role]
+    verdicts = trace.verdicts
+    mine = verdicts.filter((verdicts["role"] == role) & (verdicts["verdict_is"] == "invalid"))
+    if mine.is_empty():
+        return mine
+    return _deciding(verdicts, role, mine[by]).filter(pl.col("verdict_is") == "invalid")
+
+
+def accepted(trace: Trace, results: pl.Series) -> pl.Series:
+    """Those of the results whose deciding verdict accepts their output."""
+    if results.is_empty():
+        return results
+    return _deciding(trace.verdicts, "output", results).filter(pl.col("verdict_is") == "valid")["result"]
+
+
+_BY = {"arguments": "call", "output": "result"}
+
+
+def _deciding(verdicts: pl.DataFrame, role: str, payloads: pl.Series) -> pl.DataFrame:
+    by = _BY[role]
     return (
-        judged.filter(pl.col(by).is_not_null())
+        verdicts.filter(
+            pl.col(by).is_in(payloads.drop_nulls().implode()),
+            pl.col("role") == role,
+            pl.col("verdict_is").is_in(["valid", "invalid"]),
+        )
         .sort(by, pl.col("side") != "advertised", "verdict")
         .unique(by, keep="first", maintain_order=True)
     )

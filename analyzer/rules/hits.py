@@ -9,10 +9,14 @@ import polars as pl
 
 from analyzer import frames
 
+#: What a rule returns that finds nothing.
+NONE = frames.HITS.to_frame()
 
-def hits(rows: Iterable[dict[str, Any]]) -> pl.LazyFrame:
+
+def hits(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """The rows as a frame of HITS; columns that a row leaves out are null."""
-    return pl.DataFrame(list(rows), schema=frames.HITS).lazy()
+    found = list(rows)
+    return pl.DataFrame(found, schema=frames.HITS) if found else NONE
 
 
 def place(event: int | None, pointer: str | None, role: str, call_id: str | None = None) -> dict[str, Any]:

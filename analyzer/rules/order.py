@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORD_BITS
-from analyzer.trace import Trace
+from analyzer.trace import Trace, shared
 
 _SOURCE = 1 << (RECORD_BITS + PART_BITS)
 _RECORD = 1 << PART_BITS
@@ -21,23 +21,15 @@ def record_of(event: str) -> pl.Expr:
     return pl.col(event) // _RECORD
 
 
-def comparable(trace: Trace, rows: pl.LazyFrame, left: str, right: str) -> pl.LazyFrame:
+def comparable(trace: Trace, rows: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
     """The rows whose two events have a proved order; that of two files of one session may be a guess."""
-    guessed = trace.sessions.lazy().filter(pl.col("order") == "files").select("session", guessed=pl.lit(value=True))
+    if rows.is_empty():
+        return rows
+    guessed = trace.sessions.filter(pl.col("order") == "files").select("session", guessed=pl.lit(value=True))
     return (
         rows.join(guessed, on="session", how="left", maintain_order="left")
         .filter(pl.col("guessed").is_null() | (source_of(left) == source_of(right)))
         .drop("guessed")
-    )
-
-
-def in_order(trace: Trace, column: str) -> pl.DataFrame:
-    """The events that have this column, as recorded, without copies; `key` is their session as a number.
-
-    Numbers are grouped several times as fast as names.
-    """
-    return trace.events.filter(pl.col(column).is_not_null(), pl.col("copy").is_null()).select(
-        *("session", "source", "event", column), key=pl.col("session").cast(pl.Categorical).to_physical()
     )
 
 
@@ -47,3 +39,20 @@ def times_of(trace: Trace, events: pl.Series) -> pl.Series:
         return pl.Series("time", [None] * events.len(), dtype=trace.events.schema["time"])
     places = trace.events["event"].search_sorted(events.fill_null(-1))
     return trace.events["time"].gather(places.clip(0, trace.events.height - 1))
+
+
+@shared
+def numbered(trace: Trace) -> pl.DataFrame:
+    """The events with a number, without copies: `session, source, event, number, step`.
+
+    The step is that from the number before in the same session and file.
+    """
+    events = trace.events
+    if events["number"].null_count() == events.height:
+        return events.clear().select("session", "source", "event", "number", step="number")
+    rows = events.select("session", "source", "event", "number").filter(
+        events["number"].is_not_null() & events["copy"].is_null()
+    )
+    # Numbers are grouped several times as fast as names.
+    key = pl.col("session").cast(pl.Categorical).to_physical().cast(pl.Int64) + pl.col("source") * (1 << 32)
+    return rows.with_columns(key=key).with_columns(step=pl.col("number").diff().over("key")).drop("key")

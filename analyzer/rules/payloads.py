@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from analyzer.trace import Trace, shared
+
 #: Wires whose arguments are JSON values, and wires that carry them as one JSON string.
 OBJECT_WIRES = (
     "openai-agents-api",
@@ -74,12 +76,14 @@ def short(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def error_speakers(tools: pl.Series, shell: frozenset[str], words: str = SHELLS) -> list[str]:
-    """The tool keys among these that speak of errors on purpose, by their names or because the settings say so."""
-    name = pl.col("tool").str.replace("^.*:", "")
-    split = name.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
-    known = tools.rename("tool").drop_nulls().unique().sort().to_frame()
-    return known.filter(name.is_in(sorted(shell)) | split.str.contains(words))["tool"].to_list()
+@shared
+def error_speakers(trace: Trace, words: str = SHELLS) -> list[str]:
+    """The keys of tools that speak of errors on purpose, by their names or because the settings say so."""
+    known = {*trace.calls["tool"].unique(), *trace.results["tool"].unique()} - {None}
+    tools = pl.Series(sorted(known), dtype=pl.String)
+    names = tools.str.replace("^.*:", "")
+    split = names.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
+    return tools.filter(names.is_in(sorted(trace.settings.shell)) | split.str.contains(words)).to_list()
 
 
 # A log line opens with a bracket too: `[2026-11-17 09:00] ...`

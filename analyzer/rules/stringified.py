@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from analyzer.pointer import resolve
-from analyzer.rules.failures import decided
+from analyzer.rules.failures import refused
 from analyzer.rules.payloads import NO_JSON, decode, json_type, layers, short
 from analyzer.trace import Trace
 
@@ -27,19 +27,20 @@ class Stringified(NamedTuple):
 
 def stringified(trace: Trace, role: str, *, nothing: bool = False) -> Iterator[Stringified]:
     """Invalid payloads that strings explain; with `nothing` words for a missing value count where null is allowed."""
-    by, payloads = ("call", trace.calls) if role == "arguments" else ("result", trace.results)
-    wrong = decided(trace, role, by).filter(pl.col("verdict_is") == "invalid").select("verdict", "schema_id", row=by)
-    failures = trace.violations.lazy().join(wrong, on="verdict")
     # A payload is a candidate only where a wanted type was missed by a string.
-    candidates = failures.filter(
+    missed = trace.violations.filter(
         pl.col("keyword").is_in(["type", "anyOf", "oneOf"]), pl.col("actual").str.starts_with('"')
     )
+    if missed.is_empty():
+        return
+    by, payloads = ("call", trace.calls) if role == "arguments" else ("result", trace.results)
+    wrong = refused(trace, role).select("verdict", "schema_id", row=by)
     rows = (
-        failures.join(candidates.select("verdict").unique(), on="verdict", how="semi")
-        .join(payloads.lazy().select("text", row=by), on="row")
-        .join(trace.schemas.lazy().select("schema_id", schema="text"), on="schema_id", how="left")
+        trace.violations.filter(pl.col("verdict").is_in(missed["verdict"].unique().implode()))
+        .join(wrong, on="verdict")
+        .join(payloads.select("text", row=by), on="row")
+        .join(trace.schemas.select("schema_id", schema="text"), on="schema_id", how="left")
         .sort("verdict", "position")
-        .collect()
     )
     groups: dict[int, list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):

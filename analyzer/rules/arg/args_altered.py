@@ -39,17 +39,18 @@ _STAGES = {
 _ABSENT = object()
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls whose sightings hold values that differ."""
-    several = trace.calls.lazy().filter(pl.col("copies") > 1, pl.col("kind") != "custom").select("call", "call_id")
+    several = trace.calls.filter(pl.col("copies") > 1, pl.col("kind") != "custom").select("call", "call_id")
+    if several.is_empty():
+        return hits(())
     shown = (
-        trace.call_sightings.lazy()
+        trace.call_sightings.filter(pl.col("call").is_in(several["call"].implode()))
         .filter(pl.col("stage") != "approval", pl.col("text").str.strip_chars() != "")
         .join(several, on="call", suffix="_")
         .sort("call", "seq", "event", "pointer")
         .unique(["call", "text"], keep="first", maintain_order=True)
         .select("call", "call_id", "stage", "status", "event", "pointer", "text")
-        .collect()
     )
     by_call: dict[int, list[dict[str, Any]]] = {}
     for row in shown.iter_rows(named=True):

@@ -26,14 +26,11 @@ from analyzer.rules.payloads import OBJECT_WIRES, json_type, layers
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls whose text decodes to a text that decodes to a container."""
-    calls = (
-        trace.calls.lazy()
-        .filter(pl.col("container") == "text", pl.col("kind") != "custom", pl.col("text").str.contains(r'^\s*"'))
-        .select("call", "text", "wire")
-        .collect()
-    )
+    calls = trace.calls.filter(
+        pl.col("container") == "text", pl.col("kind") != "custom", pl.col("text").str.contains(r'^\s*"')
+    ).select("call", "text", "wire")
     found = []
     for call, text, wire in calls.iter_rows():
         count, value = layers(text)

@@ -24,7 +24,7 @@ from analyzer.rules.stringified import stringified
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Invalid calls of which every failure is a string that decodes to a value of the type asked for."""
     return hits(
         {

@@ -33,11 +33,12 @@ _PYTHON = re.compile(r"\{\s*'|[:,\[]\s*(?:True|False|None)\b|[:,\[]\s*(?:NaN|-?I
 _MOST_TRIED = 200  # closing brackets at which a whole value is looked for
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls whose arguments stood as text, are not under way any more, and cannot be decoded."""
-    refused = (
-        trace.verdicts.lazy().filter(pl.col("role") == "arguments", pl.col("verdict_is") == "invalid").select("call")
-    )
+    texts = trace.calls.filter(trace.calls["container"].is_in(["text", "broken"]))
+    if texts.is_empty():
+        return hits(())
+    refused = trace.verdicts.filter(pl.col("role") == "arguments", pl.col("verdict_is") == "invalid").select("call")
     blank = pl.col("text").str.strip_chars() == ""
     under_way = (
         pl.col("status").is_in(["in_progress", "incomplete"])
@@ -45,9 +46,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         & pl.col("result").is_null()
     ).fill_null(value=False)
     calls = (
-        trace.calls.lazy()
-        .filter(
-            pl.col("container").is_in(["text", "broken"]),
+        texts.filter(
             pl.col("kind") != "custom",
             pl.col("text").is_not_null(),
             ~under_way,
@@ -56,7 +55,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         .join(refused.unique().with_columns(refused=True), on="call", how="left", maintain_order="left")
         .filter(~blank | pl.col("refused").fill_null(value=False))
         .select("call", "text")
-        .collect()
     )
     return hits(
         {

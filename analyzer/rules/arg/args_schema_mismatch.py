@@ -24,18 +24,18 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.failures import decided, failure_words
+from analyzer.rules.failures import failure_words, refused
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls whose arguments were judged invalid."""
     said = {"contract": "the contract file", "code": "the executed code"}
     schema = pl.col("channel").replace_strict(said, default="the schema in force")
     passes = pl.concat_str(pl.lit("Another version of the tool ("), "passes", pl.lit(") accepts these arguments: "))
     return (
-        decided(trace, "arguments", "call")
-        .filter(pl.col("verdict_is") == "invalid", pl.col("payload").ne_missing("not_json"))
+        refused(trace, "arguments")
+        .filter(pl.col("payload").ne_missing("not_json"))
         .join(failure_words(trace), on="verdict", how="left", maintain_order="left")
         .select(
             "call",

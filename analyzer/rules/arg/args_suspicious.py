@@ -51,18 +51,17 @@ _LAWFUL = {"command", "query"}
 _CLOSED = ("enum", "const", "pattern", "format")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Valid calls with a suspicious string in an open member."""
-    text = pl.col("text")
-    apart = error_speakers(trace.calls["tool"], trace.settings.shell)
+    marked = trace.calls.filter(trace.calls["text"].str.contains(_ANY))
+    if marked.is_empty():
+        return hits(())
     suspects = (
-        trace.calls.lazy()
-        .filter(pl.col("kind").is_in(["function", "mcp"]), text.str.contains(_ANY), ~pl.col("tool").is_in(apart))
+        marked.filter(pl.col("kind").is_in(["function", "mcp"]), ~pl.col("tool").is_in(error_speakers(trace)))
         .join(_valid(trace), on="call")
-        .join(trace.schemas.lazy().select("schema_id", schema="text"), on="schema_id", how="left")
+        .join(trace.schemas.select("schema_id", schema="text"), on="schema_id", how="left")
         .sort("call")
         .select("call", "text", "schema")
-        .collect()
     )
     found = []
     for call, arguments, schema in suspects.iter_rows():
@@ -82,12 +81,10 @@ def check(trace: Trace) -> pl.LazyFrame:
     return hits(found)
 
 
-def _valid(trace: Trace) -> pl.LazyFrame:
-    return (
-        trace.verdicts.lazy()
-        .filter(pl.col("role") == "arguments", pl.col("side") == "advertised", pl.col("verdict_is") == "valid")
-        .select("call", "schema_id")
-    )
+def _valid(trace: Trace) -> pl.DataFrame:
+    return trace.verdicts.filter(
+        pl.col("role") == "arguments", pl.col("side") == "advertised", pl.col("verdict_is") == "valid"
+    ).select("call", "schema_id")
 
 
 def _suspicious(value: Any, schema: Any, root: Any, where: str, name: str = "") -> Iterator[tuple[str, str]]:

@@ -26,12 +26,11 @@ import polars as pl
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Incomplete calls with a result."""
-    cut = trace.call_sightings.lazy().filter(pl.col("status") == "incomplete").select("call").unique()
+    cut = trace.call_sightings.filter(pl.col("status") == "incomplete").select("call").unique()
     return (
-        trace.calls.lazy()
-        .filter(pl.col("outcome").is_in(["ok", "unknown"]), pl.col("result").is_not_null())
+        trace.calls.filter(pl.col("outcome").is_in(["ok", "unknown"]), pl.col("result").is_not_null())
         .join(cut, on="call", how="semi", maintain_order="left")
         .select(
             "call",

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.rules.payloads import OBJECT_WIRES, STRING_WIRES
+from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls whose container is not the wire's."""
     wire, container, text = pl.col("wire"), pl.col("container"), pl.col("text")
     objects, strings = wire.is_in(OBJECT_WIRES), wire.is_in(STRING_WIRES)
@@ -33,12 +35,14 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
     tolerated = as_text & (wire == "openai-agents-api")
     columns = ("call", "wire", "kind", "container", "text", "event", "pointer")
-    calls = trace.calls.lazy().select(*columns)
+    wrong = pl.col("kind").is_in(["function", "mcp"]) & (as_text | as_value | as_list)
+    calls = trace.calls.select(columns).filter(wrong)
     # A client that resends a call may change what it stands in: the text is the same, and no copy that differs.
-    resent = trace.call_sightings.lazy().filter(pl.col("stage") == "history").sort("seq", "event").select(*columns)
+    resent = staged(trace, "call_sightings", "history").filter(wrong).sort("seq", "event").select(columns)
+    if calls.is_empty() and resent.is_empty():
+        return NONE
     return (
         pl.concat([calls, resent])
-        .filter(pl.col("kind").is_in(["function", "mcp"]), as_text | as_value | as_list)
         .unique("call", keep="first", maintain_order=True)
         .filter(~as_text | text.map_batches(_whole, return_dtype=pl.Boolean))
         .select(

@@ -23,12 +23,10 @@ from analyzer.rules.tool.tables import allowed_tools, tables
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """MCP calls that neither the last table before them nor the next one allows."""
-    calls = trace.calls.lazy().filter(
-        pl.col("kind") == "mcp", pl.col("name").is_not_null(), pl.col("server").is_not_null()
-    )
-    remote = calls.select("call", "session", "seq", "server", "name").sort("call").collect()
+    calls = trace.calls.filter(pl.col("kind") == "mcp", pl.col("name").is_not_null(), pl.col("server").is_not_null())
+    remote = calls.select("call", "session", "seq", "server", "name").sort("call")
     if remote.is_empty():
         return hits(())
     entries: dict[tuple[str, str], tuple[list[str] | None, int]] = {}

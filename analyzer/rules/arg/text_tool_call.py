@@ -31,15 +31,13 @@ _LONGEST = 20_000
 _BESIDE = 80  # letters of other text that a call may have beside it
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Messages of the assistant that are a call in all but form."""
     said = (
-        trace.messages.lazy()
-        .filter(pl.col("role") == "assistant", pl.col("text").str.contains(_GATE))
+        trace.messages.filter(pl.col("role") == "assistant", pl.col("text").str.contains(_GATE))
         .sort("event", "pointer")
         .unique(["session", "item_id", "text"], keep="last", maintain_order=True)
         .select("session", "event", "turn", "pointer", "text")
-        .collect()
     )
     if said.is_empty():
         return hits(())

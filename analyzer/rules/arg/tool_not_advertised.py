@@ -29,27 +29,30 @@ import polars as pl
 
 from analyzer.contracts.nearest import did_you_mean
 from analyzer.rules.hits import hits, place
+from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 
 _SEPARATOR = re.compile(r"__|[.:/]")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls without an offer at their place, where the table is known."""
-    offers = trace.offers.lazy().select("session", "tool", "since", "after", "exact", "state", "event", "pointer")
+    offers = trace.offers.select("session", "tool", "since", "after", "exact", "state", "event", "pointer")
     # Nearly all calls are of tools that were there before and never changed: one join settles them.
     steady = (
         offers.group_by("session", "tool")
         .agg(pl.col("since").min().alias("first_offered"), (pl.col("state") == "offered").all().alias("stayed"))
         .filter("stayed")
     )
-    calls = (
-        _judged(trace)
-        .join(steady, on=["session", "tool"], how="left", maintain_order="left")
-        .filter(~(pl.col("first_offered") <= pl.col("seq")).fill_null(value=False))
-        .collect()
-        .lazy()
+    called = trace.calls.select("call", "session", "seq", "tool", "name", "kind", "server")
+    unsettled = called.join(steady, on=["session", "tool"], how="left", maintain_order="left").filter(
+        ~(pl.col("first_offered") <= pl.col("seq")).fill_null(value=False)
     )
+    if unsettled.is_empty():
+        return hits(())
+    calls = _judged(trace, unsettled)
+    if calls.is_empty():
+        return hits(())
     near = calls.join(offers, on=["session", "tool"])
     known = (
         near.filter(pl.col("since") <= pl.col("seq")).sort("call", "since").group_by("call", maintain_order=True).last()
@@ -60,11 +63,11 @@ def check(trace: Trace) -> pl.LazyFrame:
         pl.col("after").is_null() | (pl.col("after") < pl.col("seq")),
     )
     unordered = near.filter(pl.col("order") == "files", pl.col("state") == "offered")
-    lawful = pl.concat([each.select("call") for each in (known.filter(pl.col("state") == "offered"), maybe, unordered)])
+    lawful = pl.concat([each["call"] for each in (known.filter(pl.col("state") == "offered"), maybe, unordered)])
     lost = (
-        calls.join(lawful, on="call", how="anti")
+        calls.filter(~pl.col("call").is_in(lawful.implode()))
         # What a resent history alone shows was called under a table that was not recorded.
-        .join(_resent(trace), on="call", how="anti")
+        .filter(~pl.col("call").is_in(_resent(trace).implode()))
         .join(known.select("call", "state", "since", "event", "pointer"), on="call", how="left")
         .join(
             near.filter(pl.col("since") > pl.col("seq")).select("call").unique().with_columns(later=True),
@@ -72,14 +75,15 @@ def check(trace: Trace) -> pl.LazyFrame:
             how="left",
         )
         .sort("call")
-        .collect()
     )
     if lost.is_empty():
         return hits(())
     names: dict[str, set[str]] = {}
     spaced: set[tuple[str, str]] = set()
     bare = pl.col("tool").str.replace("^.*:", "")
-    offered = trace.offers.filter(pl.col("state") == "offered")
+    offered = trace.offers.filter(
+        pl.col("state") == "offered", pl.col("session").is_in(lost["session"].unique().implode())
+    )
     for session, tool, name in offered.select("session", "tool", bare.alias("name")).unique().iter_rows():
         names.setdefault(session, set()).add(name)
         if not tool.startswith("mcp:"):
@@ -99,34 +103,29 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _resent(trace: Trace) -> pl.LazyFrame:
+def _resent(trace: Trace) -> pl.Series:
     """The calls that only a resent history shows."""
-    if not trace.holds("call_sightings.stage=history"):
-        return trace.calls.lazy().clear().select("call")
-    resent = (pl.col("stage") == "history").all()
-    return trace.call_sightings.lazy().group_by("call").agg(resent=resent).filter("resent")
+    resent = staged(trace, "call_sightings", "history")["call"].unique()
+    live = trace.call_sightings.filter(pl.col("stage") != "history", pl.col("call").is_in(resent.implode()))
+    return resent.filter(~resent.is_in(live["call"].implode()))
 
 
-def _judged(trace: Trace) -> pl.LazyFrame:
-    """Calls of tools that a whole table, shown by the time of the call, would have to list."""
-    shown = trace.showings.lazy().group_by("session", "scope").agg(pl.col("seq").min().alias("first"))
+def _judged(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    """Those of the calls whose tool a whole table, shown by the time of the call, would have to list."""
+    calls = calls.filter(pl.col("name").is_not_null(), pl.col("kind").is_in(["function", "custom", "mcp"]))
+    shown = trace.showings.group_by("session", "scope").agg(pl.col("seq").min().alias("first"))
     whole = shown.filter(pl.col("scope") == "all").select("session", "first")
     listed = shown.filter(pl.col("scope").str.starts_with("server:")).select(
         "session", "first", server=pl.col("scope").str.strip_prefix("server:")
     )
-    cut = trace.faults.lazy().filter(pl.col("fault") == "more_pages").select("session").unique()
-    calls = (
-        trace.calls.lazy()
-        .filter(pl.col("name").is_not_null(), pl.col("kind").is_in(["function", "custom", "mcp"]))
-        .select("call", "session", "seq", "tool", "name", "kind", "server")
-    )
+    cut = trace.faults.filter(pl.col("fault") == "more_pages").select("session").unique()
     functions = calls.filter(pl.col("kind") != "mcp").join(whole, on="session")
     remote = (
         calls.filter(pl.col("kind") == "mcp").join(listed, on=["session", "server"]).join(cut, on="session", how="anti")
     )
-    order = trace.sessions.lazy().select("session", "order")
+    order = trace.sessions.select("session", "order")
     return (
-        pl.concat([functions, remote.select(functions.collect_schema().names())])
+        pl.concat([functions, remote.select(functions.columns)])
         .filter(pl.col("first") <= pl.col("seq"))
         .join(order, on="session", how="left", maintain_order="left")
     )

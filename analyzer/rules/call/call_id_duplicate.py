@@ -37,7 +37,7 @@ _SESSION = ("anthropic-messages", "claude-code-jsonl", "managed-agents", "mcp-js
 _TURN = ("openai-agents-api",)
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Every call whose id another call of its scope had before."""
     wire = pl.col("wire")
     scope = (
@@ -47,7 +47,9 @@ def check(trace: Trace) -> pl.LazyFrame:
         .then(sentence("turn {}", pl.col("turn").fill_null("")))
         .otherwise(sentence("reply {}", "reply"))
     )
-    calls = trace.calls.lazy().filter(pl.col("call_id").is_duplicated(), pl.col("call_id") != "")
+    calls = trace.calls.filter(trace.calls["call_id"].is_duplicated() & (trace.calls["call_id"] != ""))
+    if calls.is_empty():
+        return hits(())
     by = ["session", "wire", "scope", "call_id"]
     named = calls.select("call", "session", "wire", "call_id", "name", "event", "pointer", "seq", "result", scope=scope)
     again = (
@@ -61,12 +63,9 @@ def check(trace: Trace) -> pl.LazyFrame:
             answer=pl.col("result").first().over(by),
         )
         .filter(pl.col("ordinal") > 0)
-        .join(
-            trace.results.lazy().select(answer="result", answered="seq"), on="answer", how="left", maintain_order="left"
-        )
+        .join(trace.results.select(answer="result", answered="seq"), on="answer", how="left", maintain_order="left")
         # An id that is used again while its first request is open breaks the envelope (rpc-envelope).
         .filter((pl.col("wire") != "mcp-jsonrpc") | (pl.col("answered") < pl.col("seq")))
-        .collect()
     )
     return hits(
         {

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.hits import hits
+from analyzer.rules.hits import NONE, hits
+from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 from analyzer.visible import visible
 
@@ -38,25 +39,25 @@ _LIMITS: dict[str, tuple[int | None, str | None]] = {
     "claude-code-jsonl": (None, "^[a-zA-Z0-9_-]+$"),
 }
 
+_PLAIN = "^[a-zA-Z0-9_-]{1,64}$"
 
-def check(trace: Trace) -> pl.LazyFrame:
+
+def check(trace: Trace) -> pl.DataFrame:
     """Calls first, then results whose own id is missing or empty."""
     return pl.concat([_calls(trace), _results(trace)])
 
 
-def _calls(trace: Trace) -> pl.LazyFrame:
-    called = trace.calls.lazy().filter(
+def _calls(trace: Trace) -> pl.DataFrame:
+    call_id = trace.calls["call_id"]
+    # Whatever the wire: what is short and of plain characters is no bad id anywhere.
+    odd = call_id.is_null() | ~call_id.str.contains(_PLAIN)
+    if not odd.any():
+        return NONE
+    called = trace.calls.filter(odd).filter(
         pl.col("wire").is_in(list(_LIMITS)), pl.col("kind").is_in(["function", "custom"])
     )
-    call_id = pl.col("call_id")
-    wrong = [call_id.is_null(), call_id.str.strip_chars() == ""]
-    for wire, (longest, characters) in _LIMITS.items():
-        if longest is not None:
-            wrong.append((pl.col("wire") == wire) & (call_id.str.len_chars() > longest))
-        if characters is not None:
-            wrong.append((pl.col("wire") == wire) & ~call_id.str.contains(characters))
     found = (
-        called.filter(pl.any_horizontal(wrong))
+        called.filter(pl.any_horizontal(_bad()))
         .sort("call")
         .select("call", "call_id", "wire", "event", "pointer", "name")
     )
@@ -69,15 +70,14 @@ def _calls(trace: Trace) -> pl.LazyFrame:
             "message": f"The call of {row['name'] or 'a tool'} {_wrong(row['call_id'], row['wire'])}.",
             "hint": "Keep the id that the model's provider gave; do not build ids out of names.",
         }
-        for row in found.collect().iter_rows(named=True)
+        for row in found.iter_rows(named=True)
     )
 
 
-def _results(trace: Trace) -> pl.LazyFrame:
-    empty = pl.col("call_id").is_null() | (pl.col("call_id").str.strip_chars() == "")
-    found = trace.result_sightings.lazy().filter(
-        pl.col("wire") == "openai-agents-api", pl.col("stage") == "post", empty
-    )
+def _results(trace: Trace) -> pl.DataFrame:
+    posts = staged(trace, "result_sightings", "post")
+    empty = posts["call_id"].is_null() | (posts["call_id"].str.strip_chars() == "")
+    found = posts.filter(empty & (posts["wire"] == "openai-agents-api"))
     return hits(
         {
             "session": row["session"],
@@ -88,7 +88,7 @@ def _results(trace: Trace) -> pl.LazyFrame:
             "message": f"The posted result {_wrong(row['call_id'], row['wire'])}, so it answers no call.",
             "hint": "Post the result with the call id and the turn id of its required action.",
         }
-        for row in found.sort("event").collect().iter_rows(named=True)
+        for row in found.sort("event").iter_rows(named=True)
     )
 
 
@@ -106,3 +106,14 @@ def _wrong(call_id: str | None, wire: str) -> str:
     if longest is not None and len(call_id) > longest:
         return f"has a call id of {len(call_id)} characters; the limit is {longest}"
     return f"has the call id {visible(call_id, limit=60)}, which holds characters that the wire refuses"
+
+
+def _bad() -> list[pl.Expr]:
+    call_id = pl.col("call_id")
+    wrong = [call_id.is_null(), call_id.str.strip_chars() == ""]
+    for wire, (longest, characters) in _LIMITS.items():
+        if longest is not None:
+            wrong.append((pl.col("wire") == wire) & (call_id.str.len_chars() > longest))
+        if characters is not None:
+            wrong.append((pl.col("wire") == wire) & ~call_id.str.contains(characters))
+    return wrong

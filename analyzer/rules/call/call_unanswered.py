@@ -41,11 +41,11 @@ from analyzer.trace import Trace
 _STOPPED = ("cancelled", "failed")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Client calls without a result, with what became of them."""
+    waiting = trace.calls.filter(trace.calls["result"].is_null())
     open_calls = (
-        trace.calls.lazy()
-        .filter(pl.col("result").is_null(), pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
+        waiting.filter(pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
         # A request that was cancelled over MCP is not to be answered.
         .filter((pl.col("wire") != "mcp-jsonrpc") | (pl.col("status") != "cancelled").fill_null(value=True))
         # A reply that was thrown away and made anew leaves no debt.
@@ -53,13 +53,12 @@ def check(trace: Trace) -> pl.LazyFrame:
         .join(async_tools(trace), on=["session", "tool"], how="anti")
         .join(_awaiting_approval(trace), left_on=["session", "call_id"], right_on=["session", "request_id"], how="anti")
         .sort("call")
-        .collect()
-        .lazy()
     )
+    if open_calls.is_empty():
+        return hits(())
     listed = snapshots(trace).select("session", listed=pl.lit(value=True)).unique()
     refused = (
-        trace.result_sightings.lazy()
-        .filter(~pl.col("accepted"))
+        trace.result_sightings.filter(~trace.result_sightings["accepted"])
         .sort("event")
         .group_by("session", "pair_id", maintain_order=True)
         .agg(refused=pl.first("event"))
@@ -71,15 +70,14 @@ def check(trace: Trace) -> pl.LazyFrame:
         .filter(owed)
         .join(refused, on=["session", "pair_id"], how="left", maintain_order="left")
         .with_columns(unread=unread(trace))
-        .collect()
     )
     return hits(_hit(row) for row in found.iter_rows(named=True))
 
 
-def _awaiting_approval(trace: Trace) -> pl.LazyFrame:
+def _awaiting_approval(trace: Trace) -> pl.DataFrame:
     """The requests for approval that nobody has decided: until then their calls, which they name, owe nothing."""
-    decided = trace.approvals.lazy().filter(pl.col("stage") == "decision").select("session", "request_id")
-    asked = trace.approvals.lazy().filter(pl.col("stage") == "request", pl.col("decision").is_null())
+    decided = trace.approvals.filter(pl.col("stage") == "decision").select("session", "request_id")
+    asked = trace.approvals.filter(pl.col("stage") == "request", pl.col("decision").is_null())
     return asked.select("session", "request_id").join(decided, on=["session", "request_id"], how="anti")
 
 

@@ -26,24 +26,21 @@ from analyzer.trace import Trace
 _RESENT = ("openai-chat", "anthropic-messages")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Pairs of which a replacement history, or a resent one, shows one half only."""
-    cuts = trace.summaries.lazy().select(record=record_of("event"), what=pl.col("what").fill_null("cut"))
+    cuts = trace.summaries.select(record=record_of("event"), what=pl.col("what").fill_null("cut"))
     cuts = cuts.unique("record", keep="first", maintain_order=True)
     columns = ("session", "event", "pointer", "wire", "pair_id", "seq")
     kept = pl.col("stage") == "history"
-    calls = trace.call_sightings.lazy().filter(kept).select(*columns, "call", record=record_of("event"))
+    calls = trace.call_sightings.filter(kept).select(*columns, "call", record=record_of("event"))
     results = (
-        trace.result_sightings.lazy()
-        .filter(kept)
-        .join(trace.results.lazy().select("result", "call"), on="result", how="left")
+        trace.result_sightings.filter(kept)
+        .join(trace.results.select("result", "call"), on="result", how="left")
         .select(*columns, "call", record=record_of("event"))
     )
     # A pair is whole from its result on; a result of the same history says so only if it was there before.
-    whole = (
-        trace.results.lazy()
-        .filter(pl.col("rank") == 0, pl.col("call").is_not_null())
-        .select("call", answered="seq", answer=record_of("event"))
+    whole = trace.results.filter(pl.col("rank") == 0, pl.col("call").is_not_null()).select(
+        "call", answered="seq", answer=record_of("event")
     )
     halves = pl.concat(
         [
@@ -62,7 +59,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         .filter(pl.col("answer") < pl.col("record"), pl.col("answered") < pl.col("seq"))
         .sort("event", "pointer")
         .unique("call", keep="first", maintain_order=True)
-        .collect()
     )
     return hits(
         {

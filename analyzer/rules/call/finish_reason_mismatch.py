@@ -24,20 +24,18 @@ _CALLS = ("tool_calls", "tool_use", "function_call")
 _ANSWER = ("stop", "end_turn", "stop_sequence")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Replies whose message ends in one way and whose calls say the other."""
     # The server runs its own tools before it stops: they are no reason to.
     live = pl.col("stage").is_in(["item", "done"]) & pl.col("owed_by").ne_missing("server")
-    made = trace.call_sightings.lazy().filter(live).group_by("event").agg(pl.first("call"), count=pl.len())
+    made = trace.call_sightings.filter(live).group_by("event").agg(pl.first("call"), count=pl.len())
     found = (
-        trace.messages.lazy()
-        .filter(pl.col("role") == "assistant", pl.col("status").is_in([*_CALLS, *_ANSWER]))
+        trace.messages.filter(pl.col("role") == "assistant", pl.col("status").is_in([*_CALLS, *_ANSWER]))
         .select("session", "turn", "event", "status")
         .unique("event", keep="first", maintain_order=True)
         .join(made, on="event", how="left", maintain_order="left")
         .filter(pl.col("status").is_in(list(_CALLS)) == pl.col("count").is_null())
         .sort("event")
-        .collect()
     )
     return hits(
         {

@@ -31,11 +31,10 @@ from analyzer.rules.order import record_of
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Keys with several bodies, then results with several keys."""
     posts = (
-        trace.result_sightings.lazy()
-        .filter(pl.col("key").is_not_null(), pl.col("stage") == "post")
+        trace.result_sightings.filter(pl.col("key").is_not_null(), pl.col("stage") == "post")
         .sort("event")
         .with_columns(
             record=record_of("event"),
@@ -45,7 +44,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     return pl.concat([_two_bodies(posts), _two_keys(posts)])
 
 
-def _two_bodies(posts: pl.LazyFrame) -> pl.LazyFrame:
+def _two_bodies(posts: pl.DataFrame) -> pl.DataFrame:
     by = ["session", "key"]
     sent = (
         posts.group_by(*by, "record", maintain_order=True)
@@ -58,7 +57,6 @@ def _two_bodies(posts: pl.LazyFrame) -> pl.LazyFrame:
         )
         .filter(pl.col("told") != pl.col("told").first().over(by))
         .unique(by, keep="first", maintain_order=True)
-        .collect()
     )
     return hits(
         {
@@ -76,7 +74,7 @@ def _two_bodies(posts: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _two_keys(posts: pl.LazyFrame) -> pl.LazyFrame:
+def _two_keys(posts: pl.DataFrame) -> pl.DataFrame:
     by = ["session", "body"]
     again = (
         posts.filter(pl.col("accepted").fill_null(value=True))
@@ -84,7 +82,6 @@ def _two_keys(posts: pl.LazyFrame) -> pl.LazyFrame:
         .filter(pl.col("key") != pl.col("first_key"))
         .unique(["session", "turn", "pair_id"], keep="first", maintain_order=True)
         .sort("event")
-        .collect()
     )
     return hits(
         {

@@ -26,38 +26,38 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.hits import hits, place
+from analyzer.rules.hits import NONE, hits, place
 from analyzer.rules.order import record_of
 from analyzer.rules.sentence import sentence
+from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 
 _WIRES = ("openai-agents-api", "openai-responses")
 _HINT = "Send every item once, and let whoever makes items give each an id of its own."
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Items repeated inside one request, then ids that belong to different items."""
     return pl.concat([_within_a_request(trace), _across_items(trace)])
 
 
-def _within_a_request(trace: Trace) -> pl.LazyFrame:
+def _within_a_request(trace: Trace) -> pl.DataFrame:
     columns = ("session", "event", "pointer", "item_id")
     shown = pl.concat(
-        [
-            sightings.lazy().filter(pl.col("stage") == "history", pl.col("item_id").is_not_null()).select(columns)
-            for sightings in (trace.call_sightings, trace.result_sightings)
-        ]
+        [staged(trace, frame, "history").select(columns) for frame in ("call_sightings", "result_sightings")]
     )
+    if shown.is_empty():
+        return NONE
     by = ["session", "record", "item_id"]
     # The same fault is resent with every later request: its first place is enough.
     again = (
-        shown.with_columns(record=record_of("event"))
+        shown.filter(pl.col("item_id").is_not_null())
+        .with_columns(record=record_of("event"))
         .filter(pl.len().over(by) > 1)
         .sort("event", "pointer")
         .with_columns(first=pl.col("event").first().over(by), where=pl.col("pointer").first().over(by))
         .filter(pl.int_range(pl.len()).over(by) == 1)
         .unique(["session", "item_id"], keep="first", maintain_order=True)
-        .collect()
     )
     return hits(
         {
@@ -73,25 +73,15 @@ def _within_a_request(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _across_items(trace: Trace) -> pl.LazyFrame:
-    known = trace.sessions.filter(pl.col("wires").str.contains_any(list(_WIRES)))["session"].implode()
-    columns = ("session", "event", "pointer", "item_id", "pair_id")
-    here = pl.col("wire").is_in(list(_WIRES)) & pl.col("item_id").is_not_null()
-    # An item of a server's call holds call and result in one.
-    apart = here & (pl.col("pair_id") != pl.col("item_id"))
-    messages = trace.messages.filter(pl.col("item_id").is_not_null() & pl.col("session").is_in(known))
-    items = [
-        trace.calls.filter(here).select(*columns, what=pl.lit("the call")),
-        trace.result_sightings.filter(apart).select(*columns, what=pl.lit("the result of")),
-        messages.select(*columns[:4], pl.lit(None, pl.String).alias("pair_id"), what=pl.lit("a message")),
-    ]
+def _across_items(trace: Trace) -> pl.DataFrame:
+    items = _items(trace)
+    twice = items.filter(items["item_id"].is_duplicated())
+    if twice.is_empty():
+        return NONE
     by = ["session", "item_id"]
     what = pl.col("what")
     again = (
-        pl.concat(items)
-        .lazy()
-        .filter(pl.col("item_id").is_duplicated())
-        .with_columns(what=pl.when(what == "a message").then(what).otherwise(sentence("{} {}", what, "pair_id")))
+        twice.with_columns(what=pl.when(what == "a message").then(what).otherwise(sentence("{} {}", what, "pair_id")))
         .filter(pl.col("what").n_unique().over(by) > 1)
         .sort("event", "pointer")
         .unique([*by, "what"], keep="first", maintain_order=True)
@@ -101,7 +91,6 @@ def _across_items(trace: Trace) -> pl.LazyFrame:
             was=pl.col("what").first().over(by),
         )
         .filter(pl.int_range(pl.len()).over(by) > 0)
-        .collect()
     )
     return hits(
         {
@@ -114,4 +103,28 @@ def _across_items(trace: Trace) -> pl.LazyFrame:
             "related": [place(row["first"], row["where"], "first item with this id")],
         }
         for row in again.iter_rows(named=True)
+    )
+
+
+def _items(trace: Trace) -> pl.DataFrame:
+    """Every item with an id, and what it is."""
+    known = trace.sessions.filter(pl.col("wires").str.contains_any(list(_WIRES)))["session"].implode()
+    columns = ("session", "event", "pointer", "item_id", "pair_id")
+    here = pl.col("wire").is_in(list(_WIRES)) & pl.col("item_id").is_not_null()
+    # An item of a server's call holds call and result in one.
+    apart = here & (pl.col("pair_id") != pl.col("item_id"))
+    calls, results = (
+        frame.select(*columns, "wire").filter(which).select(*columns, what=pl.lit(what))
+        for frame, which, what in (
+            (trace.calls, here, "the call"),
+            (trace.result_sightings, apart, "the result of"),
+        )
+    )
+    messages = trace.messages.filter(pl.col("item_id").is_not_null() & pl.col("session").is_in(known))
+    return pl.concat(
+        [
+            calls,
+            results,
+            messages.select(*columns[:4], pl.lit(None, pl.String).alias("pair_id"), what=pl.lit("a message")),
+        ]
     )

@@ -24,18 +24,16 @@ from analyzer.trace import Trace
 _FOLLOWERS = r"_call$|^message$|^reasoning$|^program$"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Reasoning items of a request's input whose next item is none that reasoning leads to."""
     index = pl.col("pointer").str.extract(r"/input/(\d+)$").cast(pl.Int64, strict=False)
     by_user = (
-        trace.messages.lazy()
-        .filter(pl.col("role").is_in(["user", "system", "developer"]))
+        trace.messages.filter(pl.col("role").is_in(["user", "system", "developer"]))
         .select("event", user=pl.lit(value=True))
         .unique()
     )
     items = (
-        trace.events.lazy()
-        .filter(pl.col("kind") == "item")
+        trace.events.filter(pl.col("kind") == "item")
         .select("session", "event", "pointer", "type", record=record_of("event"), index=index)
         .filter(pl.col("index").is_not_null())
         .join(by_user, on="event", how="left")
@@ -49,7 +47,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     lawful = pl.col("follower").str.contains(_FOLLOWERS) & pl.col("user").is_null()
     # What was resent unchanged may have left no event, so only the very next item counts.
     lawful |= pl.col("following") > pl.col("index") + 1
-    found = items.filter(pl.col("type") == "reasoning", ~lawful.fill_null(value=False)).sort("event").collect()
+    found = items.filter(pl.col("type") == "reasoning", ~lawful.fill_null(value=False)).sort("event")
     return hits(
         {
             "session": row["session"],

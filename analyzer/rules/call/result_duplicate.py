@@ -34,36 +34,32 @@ import polars as pl
 
 from analyzer import secrets
 from analyzer.rules.canonical import alike
-from analyzer.rules.hits import hits, place
+from analyzer.rules.hits import NONE, hits, place
 from analyzer.trace import Trace
 
 _COMPARED = 100_000  # characters of two results in which their first difference is looked for
 _UNFINISHED = ["in_progress", "queued", "calling", "searching"]
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Every accepted result of a call after its first, and every result whose copies differ."""
     return pl.concat([_again(trace), _copies(trace)])
 
 
-def _again(trace: Trace) -> pl.LazyFrame:
+def _again(trace: Trace) -> pl.DataFrame:
+    repeats = trace.results.filter((trace.results["rank"] > 0) & ~trace.results["other_turn"].fill_null(value=False))
+    if repeats.is_empty():
+        return NONE
     told = ("success", "error", "text", "structured")
-    first = (
-        trace.results.lazy()
-        .filter(pl.col("rank") == 0, pl.col("call").is_not_null())
-        .select(
-            "call", at="event", where="pointer", first_key="key", **{f"first_{name}": pl.col(name) for name in told}
-        )
+    first = trace.results.filter(pl.col("call").is_in(repeats["call"].unique().implode()), pl.col("rank") == 0).select(
+        "call", at="event", where="pointer", first_key="key", **{f"first_{name}": pl.col(name) for name in told}
     )
     same = pl.all_horizontal([pl.col(name).eq_missing(pl.col(f"first_{name}")) for name in told])
     again = (
-        trace.results.lazy()
-        .filter(pl.col("rank") > 0, ~pl.col("other_turn").fill_null(value=False))
-        .join(first, on="call", maintain_order="left")
+        repeats.join(first, on="call", maintain_order="left")
         .filter((pl.col("key") != pl.col("first_key")).fill_null(value=True))
         .sort("result")
         .select("result", "call", "call_id", "at", "where", "text", "first_text", same=same)
-        .collect()
     )
     return hits(
         {
@@ -81,29 +77,20 @@ def _again(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _copies(trace: Trace) -> pl.LazyFrame:
+def _copies(trace: Trace) -> pl.DataFrame:
     """Results whose post and items show different texts; where the flags differ too, error-as-success says so."""
-    several = trace.results.lazy().filter(pl.len().over("call") > 1, pl.col("call").is_not_null()).select("result")
-    sightings = (
-        trace.result_sightings.lazy()
-        .filter(pl.col("result").is_not_null(), pl.col("text").is_not_null(), pl.col("stage").is_in(["post", "echo"]))
-        .filter(~pl.col("status").is_in(_UNFINISHED).fill_null(value=False))
-        .select("result", "call_id", "seq", "event", "pointer", "success", "text")
-        .with_row_index("row")
-        # Each text against the first of its result: to count different ones is to hash them all.
-        .with_columns(differs=pl.col("text") != pl.col("text").gather(pl.col("row").min().over("result")))
-        .collect()
-    )
-    odd = sightings.filter("differs")["result"].unique()
+    odd = _altered(trace)
+    if odd.is_empty():
+        return NONE
+    several = trace.results.filter(pl.len().over("call") > 1, pl.col("call").is_not_null())["result"]
     shown = (
-        sightings.lazy()
+        _shown(trace)
         .filter(pl.col("result").is_in(odd.implode()))
         .filter(pl.col("success").drop_nulls().n_unique().over("result") < 2)
-        .join(several, on="result", how="anti")
+        .filter(~pl.col("result").is_in(several.implode()))
         .sort("result", "seq", "event", "pointer")
         .unique(["result", "text"], keep="first", maintain_order=True)
         .select("result", "call_id", "event", "pointer", "text")
-        .collect()
     )
     first: dict[int, dict[str, Any]] = {}
     found: dict[int, dict[str, Any]] = {}
@@ -139,3 +126,24 @@ def _both(row: dict[str, Any]) -> str:
     at = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
     start = max(0, at - 12)
     return f": {first[start : at + 24]!r} and then {second[start : at + 24]!r}"
+
+
+def _shown(trace: Trace) -> pl.DataFrame:
+    """The finished showings that have a text."""
+    return trace.result_sightings.select(
+        "result", "call_id", "seq", "event", "pointer", "success", "text", "stage", "status"
+    ).filter(
+        pl.col("result").is_not_null(),
+        pl.col("text").is_not_null(),
+        pl.col("stage").is_in(["post", "echo"]),
+        ~pl.col("status").is_in(_UNFINISHED).fill_null(value=False),
+    )
+
+
+def _altered(trace: Trace) -> pl.Series:
+    """The results of which two showings hold different texts."""
+    shown = _shown(trace).select("result", "text").sort("result")
+    # Each text against the one before: to count different ones is to hash them all.
+    return shown.filter((pl.col("text") != pl.col("text").shift(1)) & (pl.col("result") == pl.col("result").shift(1)))[
+        "result"
+    ].unique()

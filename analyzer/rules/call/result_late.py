@@ -30,37 +30,28 @@ import polars as pl
 from analyzer.rules.debts import async_tools
 from analyzer.rules.hits import hits, place
 from analyzer.rules.order import comparable
+from analyzer.rules.pairs import pairs
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results sent after the end of their call's turn, or after the call was cancelled."""
-    calls = trace.calls.lazy()
     # What the server writes itself (echoes, items on a page) may stand anywhere after the fact.
-    sent = (
-        trace.results.lazy()
-        .filter(pl.col("stage").is_in(["post", "executor", "message"]), ~pl.col("other_turn").fill_null(value=False))
-        .select("result", "call", "seq", "event")
-        .join(calls.select("session", "call", "call_id", "turn", "tool"), on="call", maintain_order="left")
+    sent = pairs(trace).filter(
+        pl.col("stage").is_in(["post", "executor", "message"]), ~pl.col("other_turn").fill_null(value=False)
     )
-    turns = trace.turns.lazy().filter(pl.col("until").is_not_null())
+    turns = trace.turns.filter(pl.col("until").is_not_null())
     ended = sent.join(
         turns.select("session", "turn", "until", "status", end="end_event"),
         on=["session", "turn"],
         maintain_order="left",
-    )
-    cancelled = (
-        trace.call_sightings.lazy()
-        .filter(pl.col("status") == "cancelled", pl.col("call").is_not_null())
-        .group_by("call")
-        .agg(until=pl.min("seq"), end=pl.min("event"))
-        .with_columns(status=pl.lit("cancelled"))
-    )
+    ).filter(pl.col("seq") > pl.col("until"))
     columns = ["result", "call", "session", "tool", "call_id", "seq", "event", "until", "status", "end"]
-    late = (
-        pl.concat([ended.select(columns), sent.join(cancelled, on="call").select(columns)])
-        .filter(pl.col("seq") > pl.col("until"))
-        .join(async_tools(trace), on=["session", "tool"], how="anti")
+    late = pl.concat([ended.select(columns), _after_cancelling(trace, sent).select(columns)])
+    if late.is_empty():
+        return hits(())
+    told = (
+        late.join(async_tools(trace), on=["session", "tool"], how="anti")
         .sort("result", "until")
         .unique("result", keep="first", maintain_order=True)
     )
@@ -73,5 +64,16 @@ def check(trace: Trace) -> pl.LazyFrame:
             "hint": "Check what the tool has changed: the model never saw this result.",
             "related": [place(row["end"], "", "end")] if row["end"] is not None else None,
         }
-        for row in comparable(trace, late, "event", "end").collect().iter_rows(named=True)
+        for row in comparable(trace, told, "event", "end").iter_rows(named=True)
     )
+
+
+def _after_cancelling(trace: Trace, sent: pl.DataFrame) -> pl.DataFrame:
+    shown = trace.call_sightings
+    cancelled = (
+        shown.filter((shown["status"] == "cancelled") & shown["call"].is_not_null())
+        .group_by("call")
+        .agg(until=pl.min("seq"), end=pl.min("event"))
+        .with_columns(status=pl.lit("cancelled"))
+    )
+    return sent.join(cancelled, on="call").filter(pl.col("seq") > pl.col("until"))

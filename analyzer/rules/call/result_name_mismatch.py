@@ -24,18 +24,16 @@ from analyzer.trace import Trace
 _BARE = r"^.*(?:__|[.:/])"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results whose own name, without prefixes, is not that of their call."""
-    calls = trace.calls.lazy().select("call", called="name", at="event", where="pointer")
+    calls = trace.calls.select("call", called="name", at="event", where="pointer")
     bare, other = (pl.col(name).str.replace(_BARE, "") for name in ("name", "called"))
     found = (
-        trace.results.lazy()
-        .filter(pl.col("name").is_not_null(), pl.col("call").is_not_null())
+        trace.results.filter(pl.col("name").is_not_null(), pl.col("call").is_not_null())
         .join(calls, on="call", maintain_order="left")
         .filter(bare != other)
         .sort("result")
         .select("result", "call", "call_id", "name", "called", "at", "where")
-        .collect()
     )
     return hits(
         {

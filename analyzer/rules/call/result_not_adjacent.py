@@ -28,27 +28,22 @@ from analyzer.trace import Trace
 _WIRES = ("openai-chat", "anthropic-messages")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Pairs inside one request with a message between them."""
     index = pl.col("pointer").str.extract(r"/messages/(\d+)(?:/|$)").cast(pl.Int64, strict=False)
     # A result stands in a request for the first time as its message, later as history.
     history = pl.col("stage").is_in(["history", "message"]) & pl.col("wire").is_in(list(_WIRES))
-    calls = (
-        trace.call_sightings.lazy()
-        .filter(history)
-        .select("call", "pair_id", "wire", record=record_of("event"), called=index, at="event", where="pointer")
+    calls = trace.call_sightings.filter(history).select(
+        "call", "pair_id", "wire", record=record_of("event"), called=index, at="event", where="pointer"
     )
-    results = (
-        trace.result_sightings.lazy()
-        .filter(history)
-        .select("session", "pair_id", "event", "pointer", record=record_of("event"), answered=index)
+    results = trace.result_sightings.filter(history).select(
+        "session", "pair_id", "event", "pointer", record=record_of("event"), answered=index
     )
     pairs = results.join(calls, on=["record", "pair_id"]).filter(pl.col("called") < pl.col("answered"))
     # With one id used several times, a result belongs to the nearest call before it.
     pairs = pairs.sort("called").unique(["event", "pointer"], keep="last", maintain_order=True)
     between = (
-        trace.messages.lazy()
-        .select("role", record=record_of("event"), placed=index)
+        trace.messages.select("role", record=record_of("event"), placed=index)
         .filter(pl.col("placed").is_not_null(), pl.col("role") != "tool")
         .unique()
     )
@@ -61,7 +56,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         apart.sort("event", "pointer", "placed")
         .unique("call", keep="first", maintain_order=True)
         .sort("event", "pointer")
-        .collect()
     )
     return hits(
         {

@@ -37,21 +37,23 @@ _COMPARED = 100  # open calls whose ids are compared letter by letter, the lates
 _CUT = 6  # characters that must be left of an id for it to be recognised
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results without a call, in sessions or turns that are recorded from their beginning."""
-    whole = trace.sessions.lazy().filter(pl.col("from_start")).select("session")
-    begun = trace.events.lazy().filter(pl.col("type").str.ends_with("turn.created")).select("session", "turn").unique()
+    alone = trace.results.filter(trace.results["call"].is_null())
+    if alone.is_empty():
+        return hits(())
+    whole = trace.sessions.filter(pl.col("from_start")).select("session")
     orphans = (
-        trace.results.lazy()
-        .filter(pl.col("call").is_null(), pl.col("pair_id").str.strip_chars() != "")
+        alone.filter(pl.col("pair_id").str.strip_chars() != "")
         # An item of this wire that names no call is known by its own id alone (CALL003).
         .filter(pl.col("call_id").is_not_null() | (pl.col("wire") != ACTIONS))
         .select("session", "turn", "result", "pair_id", "seq", unread=unread(trace))
     )
     in_session = orphans.join(whole, on="session", how="semi")
-    elsewhere = orphans.join(whole, on="session", how="anti").collect()
-    in_turn = elsewhere.lazy().join(begun, on=["session", "turn"], how="semi") if elsewhere.height else elsewhere.lazy()
-    found = pl.concat([in_session, in_turn]).sort("result").collect()
+    elsewhere = orphans.join(whole, on="session", how="anti")
+    if elsewhere.height:
+        elsewhere = elsewhere.join(_begun(trace), on=["session", "turn"], how="semi")
+    found = pl.concat([in_session, elsewhere]).sort("result")
     if found.is_empty():
         return hits(())
     near = _near(trace, found)
@@ -62,13 +64,13 @@ def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[
     """The calls that a wrong id may mean: of this item, of an id that begins alike, or still open."""
     wrong, call_id = pl.col("wrong"), pl.col("call_id")
     # Every wrong id meets every call of its session: past the first few, more suggestions help nobody.
-    wanted = found.lazy().select("session", wrong="pair_id").unique(maintain_order=True)
+    wanted = found.select("session", wrong="pair_id").unique(maintain_order=True)
     wanted = wanted.group_by("session", maintain_order=True).head(_HELPED)
     # Only the latest open calls are compared letter by letter.
     unanswered = pl.col("result").is_null()
     recent = unanswered & (unanswered.cum_sum(reverse=True).over("session") <= _COMPARED)
     calls = (
-        trace.calls.lazy()
+        trace.calls.select("session", "call_id", "item_id", "event", "pointer", "seq", "call", "result")
         .filter(call_id != "", pl.col("session").is_in(found["session"].unique().implode()))
         .sort("session", "seq", "call")
         .select("session", "call_id", "item_id", "event", "pointer", "seq", waiting=recent)
@@ -80,7 +82,6 @@ def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[
         .with_columns(item=item, alike=alike)
         .filter(pl.any_horizontal("item", "alike", "waiting"))
         .sort("session", "wrong", "seq", "call_id")
-        .collect()
     )
     near: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in candidates.iter_rows(named=True):
@@ -117,3 +118,8 @@ def _nearest(wrong: str, near: list[dict[str, Any]]) -> tuple[dict[str, Any] | N
     waiting = {row["call_id"]: row for row in near if row["waiting"]}
     best = did_you_mean(wrong, waiting)
     return (waiting[best], "the nearest open call is") if best is not None else (None, "")
+
+
+def _begun(trace: Trace) -> pl.DataFrame:
+    """The turns whose beginning is recorded."""
+    return trace.events.filter(trace.events["type"].str.ends_with("turn.created")).select("session", "turn").unique()

@@ -32,19 +32,23 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Posted results of calls that the snapshots before them do not list."""
-    calls = (
-        trace.calls.lazy()
-        .filter(pl.col("action_seq").is_null(), pl.col("wire") == ACTIONS, pl.col("owed_by") == "client")
-        .join(async_tools(trace), on=["session", "tool"], how="anti")
-        .select("session", "call", "call_id", "name", called="seq", at="event", where="pointer")
+    unlisted = trace.calls.filter(trace.calls["action_seq"].is_null())
+    calls = unlisted.filter(pl.col("wire") == ACTIONS, pl.col("owed_by") == "client")
+    if calls.is_empty():
+        return hits(())
+    posted = trace.results.filter(pl.col("stage") == "post", ~pl.col("other_turn").fill_null(value=False)).select(
+        "result", "call", answered="seq"
     )
-    posted = trace.results.lazy().filter(pl.col("stage") == "post", ~pl.col("other_turn").fill_null(value=False))
     # The last snapshot before the result: one that was taken after the call would have listed it.
     found = (
-        posted.select("result", "call", answered="seq")
-        .join(calls, on="call")
+        posted.join(
+            calls.join(async_tools(trace), on=["session", "tool"], how="anti").select(
+                "session", "call", "call_id", "name", called="seq", at="event", where="pointer"
+            ),
+            on="call",
+        )
         .sort("answered", "result")
         .join_asof(
             snapshots(trace).rename({"seq": "taken"}),
@@ -57,7 +61,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         )
         .filter(pl.col("taken") > pl.col("called"))
         .sort("result")
-        .collect()
     )
     return hits(
         {

@@ -36,16 +36,16 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results whose call lives in another turn."""
-    calls = trace.calls.lazy().select("call", home="turn", at="event", where="pointer")
+    lost = trace.results.filter(trace.results["other_turn"] & trace.results["call"].is_not_null())
+    if lost.is_empty():
+        return hits(())
+    calls = trace.calls.select("call", home="turn", at="event", where="pointer")
     found = (
-        trace.results.lazy()
-        .filter(pl.col("other_turn"), pl.col("call").is_not_null())
-        .join(calls, on="call", maintain_order="left")
+        lost.join(calls, on="call", maintain_order="left")
         .sort("result")
         .select("result", "call", "call_id", "turn", "home", "at", "where", "event", "pointer", "stage", "wire")
-        .collect()
     )
     return hits(
         {
@@ -64,7 +64,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def check_across(trace: Trace) -> pl.LazyFrame:
+def check_across(trace: Trace) -> pl.DataFrame:
     """Results that no call of their session asked for, and whose call waits in another session."""
     return hits(
         {

@@ -25,17 +25,16 @@ _WIRE = "mcp-jsonrpc"
 _HINT = "Let every request of a connection have an id of its own, and every response one of result and error."
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Ids reused in flight, responses with both members, and what the reader found wrong with the envelope."""
     return pl.concat([_in_flight(trace), _both(trace), _envelope(trace)])
 
 
-def _in_flight(trace: Trace) -> pl.LazyFrame:
+def _in_flight(trace: Trace) -> pl.DataFrame:
     by = ["session", "call_id"]
-    answers = trace.results.lazy().select("result", answered="seq")
+    answers = trace.results.select("result", answered="seq")
     found = (
-        trace.calls.lazy()
-        .filter(pl.col("wire") == _WIRE, pl.col("call_id").is_not_null(), pl.len().over(by) > 1)
+        trace.calls.filter(pl.col("wire") == _WIRE, pl.col("call_id").is_not_null(), pl.len().over(by) > 1)
         .join(answers, on="result", how="left", maintain_order="left")
         .sort("seq", "call")
         .with_columns(
@@ -47,7 +46,6 @@ def _in_flight(trace: Trace) -> pl.LazyFrame:
             pl.col("first").is_not_null(),
             (pl.col("was_open") > pl.col("seq")).fill_null(value=True),
         )
-        .collect()
     )
     return hits(
         {
@@ -61,13 +59,11 @@ def _in_flight(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _both(trace: Trace) -> pl.LazyFrame:
+def _both(trace: Trace) -> pl.DataFrame:
     found = (
-        trace.results.lazy()
-        .filter(pl.col("wire") == _WIRE, pl.col("error").is_not_null(), pl.col("text").is_not_null())
+        trace.results.filter(pl.col("wire") == _WIRE, pl.col("error").is_not_null(), pl.col("text").is_not_null())
         .filter(pl.col("error") != pl.col("text"))
         .sort("result")
-        .collect()
     )
     return hits(
         {
@@ -81,9 +77,9 @@ def _both(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _envelope(trace: Trace) -> pl.LazyFrame:
+def _envelope(trace: Trace) -> pl.DataFrame:
     faults = pl.col("fault").is_in(["member_type", "member_missing"]) & pl.col("pointer").is_in(["/jsonrpc", "/id"])
-    found = trace.faults.lazy().filter(faults).sort("event", "pointer").collect()
+    found = trace.faults.filter(faults).sort("event", "pointer")
     return hits(
         {
             "session": row["session"],

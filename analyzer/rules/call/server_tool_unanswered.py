@@ -25,19 +25,19 @@ from analyzer.trace import Trace
 _SETTLED = ("completed", "failed", "incomplete", "cancelled")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls owed by the server without a result, after which the session went on."""
-    calls = trace.calls.lazy().filter(
+    calls = trace.calls.filter(
         pl.col("owed_by") == "server",
         pl.col("result").is_null(),
         ~pl.col("status").fill_null("").is_in(list(_SETTLED)),
         # On the Agents API an unfinished item is a missing record, not a missing answer.
         pl.col("wire") != "openai-agents-api",
     )
-    open_calls = calls.collect()
+    open_calls = calls
     if open_calls.is_empty():
         return hits(())
-    found = went_on(trace, open_calls.lazy()).filter(pl.col("after")).sort("call").collect()
+    found = went_on(trace, open_calls).filter(pl.col("after")).sort("call")
     return hits(
         {
             "call": row["call"],

@@ -60,19 +60,26 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
 
 def _pairs(trace: Trace) -> pl.DataFrame:
     """Advertised schema and contract of one tool, where they are not the same text; the first offer of each."""
-    files = trace.contracts.lazy().filter(~pl.col("file").str.contains(PINNED))
+    files = trace.contracts.filter(~pl.col("file").str.contains(PINNED))
     contracts = files.select("server", "name", "role", "file", via="channel", executed="schema_id")
     server = pl.col("tool").str.extract("^(?:mcp|namespace):([^:]*):")
-    return (
-        trace.offers.lazy()
-        .filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
-        .with_columns(name=pl.col("tool").str.replace("^.*:", ""), at=server)
+    what = ["tool", "role", "schema_id"]
+    versions = (
+        trace.offers.filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null()).select(what).unique()
+    )
+    apart = (
+        versions.with_columns(name=pl.col("tool").str.replace("^.*:", ""), at=server)
         .join(contracts, on=["name", "role"], maintain_order="left")
         .filter(pl.col("server").is_null() | (pl.col("server") == pl.col("at")))
         .filter(pl.col("schema_id") != pl.col("executed"))
+    )
+    if apart.is_empty():
+        return apart
+    return (
+        trace.offers.filter(pl.col("state") == "offered")
+        .join(apart, on=what, maintain_order="left")
         .sort("event", "tool", "role", "file")
         .unique(["session", "tool", "role", "schema_id", "executed"], keep="first", maintain_order=True)
-        .collect()
     )
 
 

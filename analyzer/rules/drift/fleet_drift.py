@@ -32,14 +32,18 @@ from analyzer.trace import Trace
 _SHOWN = 5
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Tools whose first schema is not the same in all sessions."""
+    shown = trace.offers.filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
+    distinct = shown.select("tool", "role", "schema_id").unique()
+    changing = distinct.filter(pl.struct("tool", "role").is_duplicated())
+    if changing.is_empty():
+        return hits(())
     versions = (
-        trace.offers.lazy()
-        .filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
+        trace.offers.filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
         .sort("session", "tool", "role", "since")
         .unique(["session", "tool", "role"], keep="first", maintain_order=True)
-        .join(trace.sessions.lazy().select("session", "first_event", "agent"), on="session", how="left")
+        .join(trace.sessions.select("session", "first_event", "agent"), on="session", how="left")
         .sort("tool", "role", "first_event", "session")
         .group_by("tool", "role", "schema_id", maintain_order=True)
         .agg(
@@ -49,7 +53,6 @@ def check(trace: Trace) -> pl.LazyFrame:
             pl.col("agent").unique().sort().alias("agents"),
         )
         .filter(pl.len().over("tool", "role") > 1)
-        .collect()
     )
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows()) if len(versions) else {}
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}

@@ -22,7 +22,7 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Gate records that differ from the verdict of the call they belong to."""
     if trace.gates.is_empty():
         return hits(())

@@ -13,15 +13,19 @@ from analyzer.rules.hits import place
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
+_PREFIX = "function::mcp__"
 _FLATTENED = "^function::(mcp__.+)$"
 _OTHER = "[^A-Za-z0-9_-]"  # what clients replace in the names of servers and tools
 
 
 def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
     """Hits for each flattened tool (`mcp__SERVER__TOOL`) whose arguments no version of the server's listing has."""
+    if not trace.offers["tool"].str.starts_with(_PREFIX).any():
+        return
     offers = (
-        trace.offers.lazy()
-        .filter(pl.col("role") == "arguments", pl.col("schema_id").is_not_null(), pl.col("state") == "offered")
+        trace.offers.filter(
+            pl.col("role") == "arguments", pl.col("schema_id").is_not_null(), pl.col("state") == "offered"
+        )
         .with_columns(source=pl.col("event") // (1 << RECORD_BITS + PART_BITS))
         .sort("event", "tool")
     )
@@ -33,7 +37,7 @@ def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
     listed = offers.filter(pl.col("channel") == "listing").select(
         *("source", "schema_id", "event", "pointer", "tool"), flat=flat.str.replace_all(_OTHER, "_")
     )
-    pairs = shown.join(listed, on=["source", "flat"], suffix="_listed", maintain_order="left_right").collect()
+    pairs = shown.join(listed, on=["source", "flat"], suffix="_listed", maintain_order="left_right")
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
     by = ["session", "tool", "schema_id"]
     for _, versions in pairs.group_by(by, maintain_order=True):

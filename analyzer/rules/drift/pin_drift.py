@@ -27,7 +27,7 @@ from analyzer.trace import Trace
 PINNED = r"(?:^|[/\\])pins[/\\]|\.pin\.json$"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Offers that differ from the pin of their name, and pins whose tool was renamed."""
     pins = trace.contracts.filter(pl.col("file").str.contains(PINNED)).sort("name", "role", "server", "file")
     if pins.is_empty():

@@ -33,7 +33,7 @@ from analyzer.rules.payloads import FLAGGED_WIRES, layers
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Tools whose contract file differs, or whose executor says so: once per session, tool and what differs."""
     declared = contract_drift(trace)
     known = {(hit["session"], hit["tool"]) for role, hit in declared if role == "arguments"}
@@ -41,26 +41,28 @@ def check(trace: Trace) -> pl.LazyFrame:
     return hits([*(hit for _, hit in declared), *refused])
 
 
-def check_across(trace: Trace) -> pl.LazyFrame:
+def check_across(trace: Trace) -> pl.DataFrame:
     """Tools of a model's table that the server lists otherwise, where one file recorded both wires."""
     return hits(other_wire_drift(trace))
 
 
 def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
-    valid = trace.verdicts.lazy().filter(
-        pl.col("role") == "arguments", pl.col("side") == "advertised", pl.col("verdict_is") == "valid"
-    )
     # Where the wire has no flag, words alone tell a failure.
-    flagged, success = pl.col("wire").is_in(FLAGGED_WIRES), pl.col("success")
-    failed = pl.when(flagged).then(~success).otherwise(~success.fill_null(value=False))
-    calls = trace.calls.lazy().select("call", "call_id", "event", "pointer", arguments="text")
+    unflagged = pl.col("success").is_null() & ~pl.col("wire").is_in(FLAGGED_WIRES)
+    failed = trace.results.filter(trace.results["rank"] == 0).filter(~pl.col("success") | unflagged)
+    valid = trace.verdicts.filter(
+        pl.col("call").is_in(failed["call"].drop_nulls().implode()),
+        pl.col("role") == "arguments",
+        pl.col("side") == "advertised",
+        pl.col("verdict_is") == "valid",
+    )
+    if valid.is_empty():
+        return []
+    calls = trace.calls.select("call", "call_id", "event", "pointer", arguments="text")
     rows = (
-        trace.results.lazy()
-        .filter(failed, pl.col("rank") == 0)
-        .join(valid.select("call", "verdict", "schema_id", "offer_event", "offer_pointer", "channel"), on="call")
+        failed.join(valid.select("call", "verdict", "schema_id", "offer_event", "offer_pointer", "channel"), on="call")
         .join(calls, on="call", suffix="_of_call")
         .sort("call")
-        .collect()
     )
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows.iter_rows(named=True):

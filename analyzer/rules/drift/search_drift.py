@@ -21,9 +21,9 @@ from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Offers by a search whose schema differs from the last offer by any other channel."""
-    offers = trace.offers.lazy().filter(
+    offers = trace.offers.filter(
         pl.col("state") == "offered", pl.col("role") == "arguments", pl.col("schema_id").is_not_null()
     )
     registered = offers.filter(pl.col("channel") != "search").select(
@@ -36,7 +36,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         .sort("session", "tool", "since", "since_registered")
         .unique(["session", "tool", "since"], keep="last", maintain_order=True)
         .filter(pl.col("schema_id") != pl.col("old_schema"))
-        .collect()
     )
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows()) if len(pairs) else {}
     found = []

@@ -37,40 +37,41 @@ from analyzer.trace import Trace
 
 _LONGEST = 4_000
 _MOST = 60  # payloads of one tool in one session
-_LEVELS = 2
 _BEFORE = 2  # how often the first type must have been seen
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Members whose type switched once, of payloads that no schema was found to fit."""
     found: list[dict[str, Any]] = []
     for role, by, frame in (("arguments", "call", trace.calls), ("output", "result", trace.results)):
-        fixed = trace.verdicts.lazy().filter(pl.col("role") == role, pl.col("verdict_is") == "valid").select(by)
+        verdicts = trace.verdicts
+        fits = verdicts.filter((verdicts["role"] == role) & (verdicts["verdict_is"] == "valid"))[by]
+        loose = frame.filter(~frame[by].is_in(fits.drop_nulls().implode()))
+        objects = loose.filter(
+            pl.col("text").str.contains(r"^\s*\{"),
+            pl.col("text").str.len_bytes() <= _LONGEST,
+            pl.col("success").fill_null(value=True) if role == "output" else pl.lit(value=True),
+        ).select(by, "session", "tool", "seq", "event", "pointer", "call_id", "text")
         rows = (
-            frame.lazy()
-            .filter(pl.col("text").str.contains(r"^\s*\{"), pl.col("text").str.len_bytes() <= _LONGEST)
-            .filter(pl.col("success").fill_null(value=True) if role == "output" else pl.lit(value=True))
-            .select(by, "session", "tool", "seq", "event", "pointer", "call_id", "text")
-            .join(fixed, on=by, how="anti", maintain_order="left")
-            .filter(pl.len().over("session", "tool") > _BEFORE)
+            objects.filter(pl.len().over("session", "tool") > _BEFORE)
             .sort("session", "tool", "seq", by)
             .group_by("session", "tool", maintain_order=True)
             .head(_MOST)
-            .collect()
         )
-        groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row in rows.iter_rows(named=True):
-            groups.setdefault((row["session"], row["tool"]), []).append(row)
-        for payloads in groups.values():
-            found += _switches(payloads, by, role)
+        for payloads in rows.partition_by("session", "tool", maintain_order=True):
+            values = [decode(text) for text in payloads["text"]]
+            if not _steady(values):
+                found += _switches(payloads.to_dicts(), values, by, role)
     return hits(found)
 
 
-def _switches(payloads: list[dict[str, Any]], by: str, role: str) -> Iterator[dict[str, Any]]:
+def _switches(payloads: list[dict[str, Any]], values: list[Any], by: str, role: str) -> Iterator[dict[str, Any]]:
     seen: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for row in payloads:
-        for where, kind in _types(decode(row["text"]), ""):
-            seen.setdefault(where, []).append((kind, row))
+    for row, value in zip(payloads, values, strict=True):
+        for path, inner in _members(value):
+            where = join(join("", path[0]), path[1]) if isinstance(path, tuple) else join("", path)
+            kind = json_type(inner)
+            seen.setdefault(where, []).append(("number" if kind == "integer" else kind, row))
     for where in sorted(seen):
         kinds = [kind for kind, _ in seen[where]]
         if len(set(kinds)) != 2:
@@ -89,12 +90,22 @@ def _switches(payloads: list[dict[str, Any]], by: str, role: str) -> Iterator[di
         }
 
 
-def _types(value: Any, where: str, level: int = 0) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict) and level < _LEVELS:
+def _steady(values: list[Any]) -> bool:
+    """Whether no member changes its type: so it is nearly always, and this is quickly told."""
+    kinds: dict[Any, type] = {}
+    for value in values:
+        for where, inner in _members(value):
+            kind = float if type(inner) is int else type(inner)
+            if kinds.setdefault(where, kind) is not kind:
+                return False
+    return True
+
+
+def _members(value: Any) -> Iterator[tuple[Any, Any]]:
+    """The members on both levels that are not null."""
+    if isinstance(value, dict):
         for name, inner in value.items():
-            if inner is None:
-                continue
-            place_ = join(where, name)
-            kind = json_type(inner)
-            yield place_, "number" if kind == "integer" else kind
-            yield from _types(inner, place_, level + 1)
+            if inner is not None:
+                yield name, inner
+                if isinstance(inner, dict):
+                    yield from (((name, below), leaf) for below, leaf in inner.items() if leaf is not None)

@@ -44,7 +44,7 @@ _Pair = tuple[str, str, str, bool]  # earlier schema, later schema, role, strict
 _SEARCH = "hosted::tool_search"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Changes of offers, each tool once per place; announced and re-listed ones left out."""
     before = {
         name: pl.col(name).shift(1).over(_KEY)
@@ -52,8 +52,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     }
     several = trace.offers.group_by(_KEY).len().filter(pl.col("len") > 1)  # nearly all tools are offered once
     found = (
-        trace.offers.lazy()
-        .join(several.lazy(), on=_KEY, how="semi")
+        trace.offers.join(several, on=_KEY, how="semi")
         .sort(*_KEY, "since")
         .with_columns(**{f"old_{name}": expression for name, expression in before.items()})
         .filter(pl.col("old_state") == "offered", pl.col("channel") != "search", pl.col("old_channel") != "search")
@@ -63,36 +62,33 @@ def check(trace: Trace) -> pl.LazyFrame:
             ((pl.col("state") == "withdrawn") & pl.col("channel").is_in(_WHOLE))
             | ((pl.col("state") == "offered") & pl.col("schema_id").ne_missing(pl.col("old_schema_id")))
         )
-        .join(trace.sessions.lazy().select("session", "order"), on="session", how="left", maintain_order="left")
+        .join(trace.sessions.select("session", "order"), on="session", how="left", maintain_order="left")
         # Across files whose order is not proved, before and after mean nothing.
         .filter(
             (pl.col("order") != "files").fill_null(value=True)
             | (pl.col("event") // 2**43 == pl.col("old_event") // 2**43)
         )
     )
-    changed = found.collect()
+    changed = found
     if changed.is_empty():  # nearly always: then the events need not be searched
         return hits(())
-    announced = (
-        trace.events.lazy().filter(pl.col("type").str.contains(_LIST_CHANGED, literal=True)).select("session", at="seq")
+    announced = trace.events.filter(pl.col("type").str.contains(_LIST_CHANGED, literal=True)).select(
+        "session", at="seq"
     )
     relisted = (
-        changed.lazy()
-        .join(announced, on="session")
+        changed.join(announced, on="session")
         .filter(pl.col("at") > pl.col("old_since"), pl.col("at") < pl.col("since"))
         .select(*_KEY, "since")
     )
     rows = (
-        changed.lazy()
-        .join(relisted, on=[*_KEY, "since"], how="anti")
+        changed.join(relisted, on=[*_KEY, "since"], how="anti")
         .sort("session", "tool", "since", "role")
         .unique(["session", "tool", "since"], keep="first", maintain_order=True)
-        .collect()
     )
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
-    calls = trace.calls.lazy().join(rows.lazy().select("session", "tool").unique(), on=["session", "tool"], how="semi")
+    calls = trace.calls.join(rows.select("session", "tool").unique(), on=["session", "tool"], how="semi")
     seen: dict[tuple[str, str], list[int]] = {}
-    for session, tool, seq in calls.select("session", "tool", "seq").collect().iter_rows():
+    for session, tool, seq in calls.select("session", "tool", "seq").iter_rows():
         seen.setdefault((session, tool), []).append(seq)
     return hits(_all(rows.sort("session", "since", "tool", "role"), texts, seen))
 

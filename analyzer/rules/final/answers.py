@@ -8,16 +8,15 @@ from analyzer.replay.final import final_answers
 from analyzer.trace import Trace
 
 
-def answers(trace: Trace) -> pl.LazyFrame:
+def answers(trace: Trace) -> pl.DataFrame:
     """The final answers of the trace; columns as in `analyzer.replay.final.final_answers`."""
-    return final_answers(trace.messages, trace.turns, trace.sessions)
+    return final_answers(trace.messages, trace.turns, trace.sessions).collect()
 
 
-def judged_answers(trace: Trace) -> pl.LazyFrame:
+def judged_answers(trace: Trace) -> pl.DataFrame:
     """The final answers with their verdicts: the k-th of a session has the session's k-th verdict of role final."""
     verdicts = (
-        trace.verdicts.lazy()
-        .filter(pl.col("role") == "final")
+        trace.verdicts.filter(pl.col("role") == "final")
         .sort("session", "verdict")
         .with_columns(number=pl.int_range(pl.len()).over("session"))
         .select("session", "number", "verdict", "verdict_is", "payload")

@@ -17,13 +17,15 @@ import polars as pl
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Sessions of the Agents API with a JSON text format; each once."""
-    here = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.session.")).select("event")
+    formats = trace.session_states["text_format"]
+    declared = trace.session_states.filter(formats.str.contains(r'"type"\s*:\s*"json_(?:schema|object)"'))
+    here = trace.events.filter(pl.col("event").is_in(declared["event"].implode())).filter(
+        pl.col("type").str.starts_with("agent.session.")
+    )
     return (
-        trace.session_states.lazy()
-        .filter(pl.col("text_format").str.contains(r'"type"\s*:\s*"json_(?:schema|object)"'))
-        .join(here, on="event", how="semi", maintain_order="left")
+        declared.join(here, on="event", how="semi", maintain_order="left")
         .sort("session", "seq", "event")
         .unique("session", keep="first", maintain_order=True)
         .select(

@@ -21,13 +21,13 @@ from analyzer.rules.payloads import NO_JSON, decode, short
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Final answers that are no JSON, where a schema or a format promises it."""
     asked = trace.sessions.filter(pl.col("text_format").str.contains(r'"json_(?:schema|object)"'))
-    if asked.is_empty() and "final" not in trace.verdicts["role"]:
+    if asked.is_empty() and not trace.holds("verdicts.role=final"):
         return hits(())
-    unheld = trace.events.lazy().filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
-    promised = asked.lazy().join(unheld, on="session", how="anti", maintain_order="left").select("session")
+    unheld = trace.events.filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
+    promised = asked.join(unheld, on="session", how="anti", maintain_order="left").select("session")
     columns = ["session", "event", "pointer", "turn", "text"]
     by_schema = judged_answers(trace).filter(pl.col("payload") == "not_json").select(*columns, "verdict")
     by_format = answers(trace).join(promised, on="session", how="semi", maintain_order="left").select(columns)
@@ -35,7 +35,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         pl.concat([by_schema, by_format], how="diagonal")
         .sort("event", "pointer", "verdict", nulls_last=True)
         .unique(["event", "pointer"], keep="first", maintain_order=True)
-        .collect()
     )
     return hits(
         {

@@ -17,15 +17,12 @@ import polars as pl
 
 from analyzer.rules.failures import failure_words
 from analyzer.rules.final.answers import judged_answers
-from analyzer.rules.hits import hits
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Final answers that are JSON and were judged invalid."""
-    if "final" not in trace.verdicts["role"]:
-        return hits(())
     return (
         judged_answers(trace)
         .filter(pl.col("verdict_is") == "invalid", pl.col("payload").ne_missing("not_json"))

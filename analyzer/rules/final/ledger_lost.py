@@ -26,7 +26,7 @@ from analyzer.rules.payloads import NO_JSON, decode, layers, short
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Ledger values before each compaction against everything after it."""
     if not trace.settings.ledger:
         return hits(())

@@ -25,24 +25,30 @@ from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """One hit for each session and tool."""
-    verdicts = trace.verdicts.lazy().filter(pl.col("role") == "arguments")
-    known = verdicts.filter(pl.col("schema_id").is_not_null()).select("call").unique()
+    verdicts = trace.verdicts
+    unavailable = verdicts.filter((verdicts["reason"] == "schema_unavailable") & (verdicts["role"] == "arguments"))[
+        "call"
+    ]
+    called = trace.calls.filter(pl.col("call").is_in(unavailable.implode()))
+    sessions = pl.col("session").is_in(called["session"].unique().implode())
+    known = verdicts.filter(
+        pl.col("call").is_in(unavailable.implode()), pl.col("role") == "arguments", pl.col("schema_id").is_not_null()
+    )
     # A tool that is missing from a table or a server's listing is another fault: it was not advertised.
-    tables = trace.showings.lazy().filter(pl.col("scope") == "all").select("session", server=pl.lit(""))
+    tables = trace.showings.filter(sessions, pl.col("scope") == "all").select("session", server=pl.lit(""))
     parts = pl.col("tool").str.splitn(":", 3).struct
-    offered = trace.offers.lazy().select("session", "tool", kind=parts.field("field_0"), server=parts.field("field_1"))
+    offered = trace.offers.filter(sessions).select(
+        "session", "tool", kind=parts.field("field_0"), server=parts.field("field_1")
+    )
     # `mcp:SERVER:*` stands for a server whose tools nobody listed.
     servers = offered.filter(pl.col("kind") == "mcp", ~pl.col("tool").str.ends_with(":*")).select("session", "server")
     listed = pl.concat([tables, servers]).unique().with_columns(listed=pl.lit(value=True))
     unjudged = (
-        verdicts.filter(pl.col("reason") == "schema_unavailable")
-        .select("call")
-        .unique()
-        .join(known, on="call", how="anti")
-        .join(trace.calls.lazy().select("session", "call", "tool", "kind", "server", "name"), on="call")
-        .join(_withdrawn(trace), on="call", how="anti")
+        called.filter(~pl.col("call").is_in(known["call"].implode()))
+        .select("session", "call", "tool", "kind", "server", "name", "seq")
+        .join(_withdrawn(trace, called), on="call", how="anti")
         .with_columns(server=pl.when(pl.col("kind") == "mcp").then("server").otherwise(pl.lit("")))
         .join(listed, on=["session", "server"], how="left")
         .join(
@@ -75,13 +81,14 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _withdrawn(trace: Trace) -> pl.LazyFrame:
-    """The calls of tools that the last table before them had taken out: those were not advertised."""
-    offers = trace.offers.lazy().filter(pl.col("role") == "arguments").select("session", "tool", "since", "state")
+def _withdrawn(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    """Those of the calls whose tool the last table before them had taken out: it was not advertised."""
+    if not trace.holds("offers.state=withdrawn"):
+        return calls.clear().select("call")
+    offers = trace.offers.filter(pl.col("role") == "arguments").select("session", "tool", "since", "state")
     taken = offers.filter(pl.col("state") == "withdrawn").select("session", "tool").unique()
     return (
-        trace.calls.lazy()
-        .select("session", "tool", "call", "seq")
+        calls.select("session", "tool", "call", "seq")
         .join(taken, on=["session", "tool"], how="semi")
         .join(offers, on=["session", "tool"])
         .filter(pl.col("since") <= pl.col("seq"))

@@ -23,16 +23,14 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """One hit for each later event under a used id."""
-    reused = trace.events.lazy().filter(pl.col("copy") == "reused").sort("event").collect()
+    reused = trace.events.filter(pl.col("copy") == "reused").sort("event")
     if reused.is_empty():
         return hits(())
-    firsts = trace.events.lazy().filter(
-        pl.col("event_id").is_in(reused["event_id"].implode()), pl.col("copy").is_null()
-    )
+    firsts = trace.events.filter(pl.col("event_id").is_in(reused["event_id"].implode()), pl.col("copy").is_null())
     first = firsts.sort("event").unique(["session", "event_id"], keep="first", maintain_order=True)
-    rows = reused.lazy().join(
+    rows = reused.join(
         first.select("session", "event_id", first="event", was="type"),
         on=["session", "event_id"],
         how="left",
@@ -50,5 +48,5 @@ def check(trace: Trace) -> pl.LazyFrame:
             "hint": "Do not drop the later event as a repeat; let the sender number its events anew.",
             "related": [place(row["first"], "", "first use")] if row["first"] is not None else None,
         }
-        for row in rows.sort("event").collect().iter_rows(named=True)
+        for row in rows.sort("event").iter_rows(named=True)
     )

@@ -26,21 +26,15 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """One hit for each session that has redelivered events."""
-    copies = trace.events.lazy().filter(pl.col("copy") == "redelivered").sort("event")
-    counted = (
-        copies.group_by("session", maintain_order=True)
-        .agg(pl.first("event", "event_id", "type"), count=pl.len())
-        .collect()
-    )
+    copies = trace.events.filter(pl.col("copy") == "redelivered").sort("event")
+    counted = copies.group_by("session", maintain_order=True).agg(pl.first("event", "event_id", "type"), count=pl.len())
     if counted.is_empty():
         return hits(())
-    firsts = trace.events.lazy().filter(
-        pl.col("event_id").is_in(counted["event_id"].implode()), pl.col("copy").is_null()
-    )
+    firsts = trace.events.filter(pl.col("event_id").is_in(counted["event_id"].implode()), pl.col("copy").is_null())
     first = firsts.sort("event").unique(["session", "event_id"], keep="first", maintain_order=True)
-    rows = counted.lazy().join(
+    rows = counted.join(
         first.select("session", "event_id", first="event"), on=["session", "event_id"], how="left", nulls_equal=True
     )
     return hits(
@@ -54,7 +48,7 @@ def check(trace: Trace) -> pl.LazyFrame:
             "hint": "Consumers must drop repeats by event id before they act on a call.",
             "related": [place(row["first"], "", "first delivery")] if row["first"] is not None else None,
         }
-        for row in rows.sort("event").collect().iter_rows(named=True)
+        for row in rows.sort("event").iter_rows(named=True)
     )
 
 

@@ -21,24 +21,18 @@ from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """One hit for each session and type."""
-    events = (
-        trace.events.lazy()
-        .filter(pl.col("kind") == "unknown", pl.col("copy").is_null())
-        .select(
-            "session",
-            "event",
-            pointer=pl.lit(""),
-            what=pl.when(pl.col("type").fill_null("") == "")
-            .then(pl.lit("a record without a type"))
-            .otherwise(sentence("an event of type '{}'", "type")),
-        )
+    events = trace.events.filter(pl.col("kind") == "unknown", pl.col("copy").is_null()).select(
+        "session",
+        "event",
+        pointer=pl.lit(""),
+        what=pl.when(pl.col("type").fill_null("") == "")
+        .then(pl.lit("a record without a type"))
+        .otherwise(sentence("an event of type '{}'", "type")),
     )
-    items = (
-        trace.faults.lazy()
-        .filter(pl.col("fault") == "unknown_item")
-        .select("session", "event", "pointer", what=pl.col("detail").fill_null("an item"))
+    items = trace.faults.filter(pl.col("fault") == "unknown_item").select(
+        "session", "event", "pointer", what=pl.col("detail").fill_null("an item")
     )
     return (
         pl.concat([events, items])

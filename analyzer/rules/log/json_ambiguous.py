@@ -31,9 +31,9 @@ _OWNERS = ("call", "result")
 _HINT = "Refuse such a payload at the gate, and let its writer send one value."
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """The reader's faults, and payloads that the replay could not judge for this reason."""
-    faults = trace.faults.lazy().filter(pl.col("fault").is_in(list(_FAULTS)))
+    faults = trace.faults.filter(pl.col("fault").is_in(list(_FAULTS)))
     told = (
         _owned(trace, faults)
         .select(
@@ -54,9 +54,9 @@ def check(trace: Trace) -> pl.LazyFrame:
     # A call is shown several times: one fault in its payload is one, not one for each copy.
     known = pl.col("call").is_not_null() | pl.col("result").is_not_null()
     told = told.filter(~known | (pl.int_range(pl.len()).over("call", "result", "keyword") == 0))
-    calls = trace.calls.lazy().select("call", "event")
-    results = trace.results.lazy().select("result", "event")
-    silent = trace.verdicts.lazy().filter(pl.col("reason") == "payload_ambiguous")
+    calls = trace.calls.select("call", "event")
+    results = trace.results.select("result", "event")
+    silent = trace.verdicts.filter(pl.col("reason") == "payload_ambiguous")
     by_call = silent.filter(pl.col("role") == "arguments").unique("call", keep="first", maintain_order=True)
     by_result = silent.filter(pl.col("role") == "output").unique("result", keep="first", maintain_order=True)
     judged = pl.concat(
@@ -84,14 +84,13 @@ def check(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _owned(trace: Trace, faults: pl.LazyFrame) -> pl.LazyFrame:
+def _owned(trace: Trace, faults: pl.DataFrame) -> pl.DataFrame:
     """The faults, in their order, with the call or the result in whose payload they lie."""
     numbered = faults.sort("event", "pointer", maintain_order=True).with_row_index("row")
     record = record_of("event").alias("record")
     found = numbered.select("row", record, where="pointer")
     shown = [
-        frame.lazy()
-        .select(
+        frame.select(
             record,
             "pointer",
             "call_id",

@@ -29,8 +29,9 @@ from datetime import timedelta
 
 import polars as pl
 
-from analyzer.rules.hits import hits, place
-from analyzer.rules.order import comparable, in_order
+from analyzer.rules.hits import NONE, hits, place
+from analyzer.rules.order import comparable, numbered
+from analyzer.rules.pairs import pairs
 from analyzer.trace import Trace
 
 # Formats that write a parent when it ends, after its children.
@@ -39,23 +40,21 @@ _LISTED = r"/data/\d+$"
 _HINT = "Sort the log by what orders it (numbers, times) and audit it again, or look at the recorder."
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results before their calls, and the first step back of numbers and of times."""
     return pl.concat([_results(trace), _steps_back(trace)])
 
 
-def _results(trace: Trace) -> pl.LazyFrame:
+def _results(trace: Trace) -> pl.DataFrame:
+    found = pairs(trace)
+    early = found.filter(found["seq"] < found["called"])
+    if early.is_empty():
+        return NONE
     # Pages come newest first as a rule: which of two came first says nothing.
-    listed = trace.events.lazy().filter(pl.col("pointer").str.contains(_LISTED)).select("event")
-    calls = trace.calls.lazy().select("call", "call_id", called="seq", at="event", where="pointer")
-    early = (
-        trace.results.lazy()
-        .filter(pl.col("call").is_not_null())
-        .select("session", "call", "result", "seq", "event")
-        .join(calls, on="call", maintain_order="left")
-        .filter(pl.col("seq") < pl.col("called"))
-        .join(listed, on="event", how="anti")
+    listed = trace.events.filter(pl.col("event").is_in(early["event"].implode())).filter(
+        pl.col("pointer").str.contains(_LISTED)
     )
+    early = early.join(listed, on="event", how="anti")
     return hits(
         {
             "call": row["call"],
@@ -65,11 +64,11 @@ def _results(trace: Trace) -> pl.LazyFrame:
             "hint": _HINT,
             "related": [place(row["at"], row["where"], "call", row["call_id"])],
         }
-        for row in comparable(trace, early, "event", "at").sort("result").collect().iter_rows(named=True)
+        for row in comparable(trace, early, "event", "at").sort("result").iter_rows(named=True)
     )
 
 
-def _steps_back(trace: Trace) -> pl.LazyFrame:
+def _steps_back(trace: Trace) -> pl.DataFrame:
     steps = pl.concat([_numbers(trace), _clock(trace)])
     if steps.is_empty():
         return hits(())
@@ -92,35 +91,33 @@ def _steps_back(trace: Trace) -> pl.LazyFrame:
 
 
 def _numbers(trace: Trace) -> pl.DataFrame:
-    step = pl.col("number").diff().over("key", "source")
-    return (
-        in_order(trace, "number")
-        .with_columns(step=step)
-        # Numbers that begin anew are those of the next response or connection.
-        .filter(pl.col("step") < 0, pl.col("number") > 1)
-        .select(
-            *("session", "source", "event"),
-            now=pl.col("number").cast(pl.String),
-            was=(pl.col("number") - pl.col("step")).cast(pl.String),
-            what=pl.lit("number"),
-        )
+    events = numbered(trace)
+    # Numbers that begin anew are those of the next response or connection.
+    return events.filter((events["step"] < 0) & (events["number"] > 1)).select(
+        *("session", "source", "event"),
+        now=pl.col("number").cast(pl.String),
+        was=(pl.col("number") - pl.col("step")).cast(pl.String),
+        what=pl.lit("number"),
     )
 
 
 def _clock(trace: Trace) -> pl.DataFrame:
     skew = timedelta(seconds=trace.settings.clock_skew)
+    times, events = trace.events["time"], trace.events
+    # Where no time lies far behind the latest so far, that of no session goes back.
+    if not ((times.cum_max() - times) > skew).any():
+        events = events.clear()
     spans = trace.sources.filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS)))["source"].implode()
-    times = in_order(trace, "time").filter(~pl.col("source").is_in(spans))
-    # Where the clock of the whole file never goes back, that of no session does.
-    if times.select(((pl.col("time").diff() < -skew) & (pl.col("source").diff() == 0)).any()).item():
-        times = times.with_columns(step=pl.col("time").diff().over("key", "source"))
-    else:
-        times = times.clear().with_columns(step=pl.lit(None, pl.Duration("us")))
-    return times.filter(pl.col("step") < -skew).select(
-        *("session", "source", "event"),
-        now=pl.col("time").dt.to_string("iso:strict"),
-        was=(pl.col("time") - pl.col("step")).dt.to_string("iso:strict"),
-        what=pl.lit("time"),
+    return (
+        events.filter(pl.col("time").is_not_null(), pl.col("copy").is_null(), ~pl.col("source").is_in(spans))
+        .with_columns(step=pl.col("time").diff().over("session", "source"))
+        .filter(pl.col("step") < -skew)
+        .select(
+            *("session", "source", "event"),
+            now=pl.col("time").dt.to_string("iso:strict"),
+            was=(pl.col("time") - pl.col("step")).dt.to_string("iso:strict"),
+            what=pl.lit("time"),
+        )
     )
 
 

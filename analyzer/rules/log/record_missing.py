@@ -23,12 +23,13 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.hits import hits
-from analyzer.rules.order import in_order, record_of
+from analyzer.rules.order import numbered, record_of
 from analyzer.rules.sentence import sentence
+from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Gaps, unfinished items, missing beginnings and missing pages."""
     kinds = pl.concat([_gaps(trace), _unfinished(trace), _begun_late(trace), _pages(trace)])
     return hits(
@@ -40,17 +41,20 @@ def check(trace: Trace) -> pl.LazyFrame:
             "message": row["message"],
             "hint": "Fetch what is missing (items pages, the other files of the session) and audit them together.",
         }
-        for row in kinds.collect().iter_rows(named=True)
+        for row in kinds.iter_rows(named=True)
     )
 
 
-def _gaps(trace: Trace) -> pl.LazyFrame:
+def _gaps(trace: Trace) -> pl.DataFrame:
+    events = numbered(trace)
     # Numbers may count the session's events or those of the whole file: a gap is one only if it is one in both.
-    here, there = pl.col("number").diff().over("key", "source"), pl.col("number").diff().over("source")
+    jumped = events.filter(events["step"] > 1)
+    there = events.select("event", there=pl.col("number").diff().over("source")).filter(
+        pl.col("event").is_in(jumped["event"].implode())
+    )
     return (
-        in_order(trace, "number")
-        .lazy()
-        .with_columns(missing=pl.min_horizontal(here, there) - 1)
+        jumped.join(there, on="event", how="left", maintain_order="left")
+        .with_columns(missing=pl.min_horizontal("step", "there") - 1)
         .filter(pl.col("missing") > 0)
         .group_by("session", maintain_order=True)
         .agg(pl.first("event", "number"), pl.sum("missing"), first=pl.first("missing"))
@@ -68,21 +72,21 @@ def _gaps(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _unfinished(trace: Trace) -> pl.LazyFrame:
-    item = pl.col("stage").is_in(["item", "done"])
-    stages = (
-        trace.call_sightings.lazy()
-        .filter(item)
-        .group_by("call")
-        .agg(pl.max("event"), open=~(pl.col("stage") == "done").any())
+def _unfinished(trace: Trace) -> pl.DataFrame:
+    done = staged(trace, "call_sightings", "done")
+    items = staged(trace, "call_sightings", "item")
+    opened = (
+        items.filter(~items["call"].is_in(done["call"].implode())).group_by("call").agg(pl.max("event"))
+        if items.height
+        else items.select("call", "event")
     )
-    opened = stages.filter("open").collect()
-    added = trace.events.lazy().filter(pl.col("event").is_in(opened["event"].implode()))
-    begun = opened.lazy().join(added.filter(pl.col("type").str.ends_with("item.added")), on="event", how="semi")
-    completed = trace.turns.lazy().filter(pl.col("status") == "completed").select("session", "turn")
+    added = (
+        trace.events.filter(pl.col("event").is_in(opened["event"].implode())) if opened.height else trace.events.clear()
+    )
+    begun = opened.join(added.filter(pl.col("type").str.ends_with("item.added")), on="event", how="semi")
+    completed = trace.turns.filter(pl.col("status") == "completed").select("session", "turn")
     return (
-        trace.calls.lazy()
-        .join(begun, on="call", how="semi")
+        trace.calls.filter(pl.col("call").is_in(begun["call"].implode()))
         .join(completed, on=["session", "turn"], how="semi")
         .sort("call")
         .group_by("session", maintain_order=True)
@@ -100,17 +104,17 @@ def _unfinished(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _begun_late(trace: Trace) -> pl.LazyFrame:
+def _begun_late(trace: Trace) -> pl.DataFrame:
     late = trace.sessions.filter(~pl.col("from_start"), pl.col("session").is_not_null())
-    here = pl.col("session").is_in(late["session"].implode())
+    events = (
+        trace.events.filter(pl.col("session").is_in(late["session"].implode())) if late.height else trace.events.clear()
+    )
     # Where the order of several files is a guess, the beginning may stand in any of them.
-    events = trace.events.lazy().filter(here) if late.height else trace.events.clear().lazy()
     begun = events.filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
     # Other wires have no event that begins a session.
     stream = events.filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
     return (
-        late.lazy()
-        .join(begun, on="session", how="anti")
+        late.join(begun, on="session", how="anti")
         .join(stream, on="session", how="semi")
         .sort("first_event")
         .select(
@@ -122,13 +126,12 @@ def _begun_late(trace: Trace) -> pl.LazyFrame:
     )
 
 
-def _pages(trace: Trace) -> pl.LazyFrame:
+def _pages(trace: Trace) -> pl.DataFrame:
     events = trace.events if trace.holds("faults.fault=more_pages") else trace.events.clear()
-    paged = events.lazy().filter(pl.col("pointer").str.contains("/data/", literal=True))
+    paged = events.filter(pl.col("pointer").str.contains("/data/", literal=True))
     last = paged.group_by("session").agg(last=record_of("event").max())
     return (
-        trace.faults.lazy()
-        .filter(pl.col("fault") == "more_pages")
+        trace.faults.filter(pl.col("fault") == "more_pages")
         .join(last, on="session", how="left", nulls_equal=True)
         .filter(pl.col("last").is_null() | (record_of("event") >= pl.col("last")))
         .sort("event")

@@ -21,19 +21,15 @@ import polars as pl
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """One hit for each file that ends inside a record."""
-    return (
-        trace.faults.lazy()
-        .filter(pl.col("fault") == "truncated")
-        .select(
-            "session",
-            "event",
-            pointer=pl.lit(""),
-            keyword="fault",
-            message=pl.concat_str(
-                pl.lit("The last record is cut: "), pl.col("detail").fill_null("the file ends inside it"), pl.lit(".")
-            ),
-            hint=pl.lit("Copy the log again once its writer has finished."),
-        )
+    return trace.faults.filter(pl.col("fault") == "truncated").select(
+        "session",
+        "event",
+        pointer=pl.lit(""),
+        keyword="fault",
+        message=pl.concat_str(
+            pl.lit("The last record is cut: "), pl.col("detail").fill_null("the file ends inside it"), pl.lit(".")
+        ),
+        hint=pl.lit("Copy the log again once its writer has finished."),
     )

@@ -24,35 +24,31 @@ from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """One hit for each record that was left out, or that has lost its line."""
     joined = pl.col("fault") == "line_end_missing"
     told = joined | pl.col("fault").is_in(["unreadable", "too_large"])
     body = pl.col("detail").str.starts_with("the text at /").fill_null(value=False)
     whole = pl.when(body).then(pl.lit("it")).otherwise(pl.lit("the record"))
     where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(sentence(" (byte {} of {})", "at", whole))
-    return (
-        trace.faults.lazy()
-        .filter(told)
-        .select(
-            "session",
-            "event",
-            "pointer",
-            keyword="fault",
-            severity=pl.when(joined).then(pl.lit("warning")),
-            message=pl.when(joined)
-            .then(sentence("{} stand on one line; they were told apart.", "detail"))
-            .otherwise(
-                pl.concat_str(
-                    pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
-                    pl.lit(" cannot be read and is left out: "),
-                    pl.col("detail").fill_null("no JSON"),
-                    where,
-                    pl.lit("."),
-                )
-            ),
-            hint=pl.when(joined)
-            .then(pl.lit("Let the recorder write a record and its line end at once."))
-            .otherwise(pl.lit("Look at the recorder; what stood in this record was not audited.")),
-        )
+    return trace.faults.filter(told).select(
+        "session",
+        "event",
+        "pointer",
+        keyword="fault",
+        severity=pl.when(joined).then(pl.lit("warning")),
+        message=pl.when(joined)
+        .then(sentence("{} stand on one line; they were told apart.", "detail"))
+        .otherwise(
+            pl.concat_str(
+                pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
+                pl.lit(" cannot be read and is left out: "),
+                pl.col("detail").fill_null("no JSON"),
+                where,
+                pl.lit("."),
+            )
+        ),
+        hint=pl.when(joined)
+        .then(pl.lit("Let the recorder write a record and its line end at once."))
+        .otherwise(pl.lit("Look at the recorder; what stood in this record was not audited.")),
     )

@@ -26,7 +26,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from analyzer.rules.hits import hits
+from analyzer.rules.hits import NONE, hits
+from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 
 _HINT = "Send the published shape; check requests against the client library's types before they go out."
@@ -35,20 +36,21 @@ _REQUIRED = ("name", "description", "parameters")
 _FAULTS = ("member_type", "member_missing")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """The reader's faults, posted results without a required member, and functions without one."""
     return pl.concat([_faults(trace), _posts(trace), hits(_functions(trace))])
 
 
-def _faults(trace: Trace) -> pl.LazyFrame:
-    kinds = trace.events.lazy().select("event", "kind", "type")
+def _faults(trace: Trace) -> pl.DataFrame:
+    if trace.faults.is_empty():
+        return NONE
+    kinds = trace.events.select("event", "kind", "type")
     found = (
-        trace.faults.lazy()
+        trace.faults
         # What is wrong with the envelope itself is CALL016's.
         .filter(pl.col("fault").is_in(list(_FAULTS)), ~pl.col("pointer").is_in(["/jsonrpc", "/id"]))
         .join(kinds, on="event", how="left", maintain_order="left")
         .sort("event", "pointer")
-        .collect()
     )
     return hits(
         {
@@ -69,18 +71,21 @@ def _told(fault: str, detail: str | None) -> str:
     return "is missing" if fault == "member_missing" else f"has another type than the wire says ({detail})"
 
 
-def _posts(trace: Trace) -> pl.LazyFrame:
-    posted = trace.result_sightings.lazy().filter(pl.col("stage") == "post", pl.col("wire") == "openai-agents-api")
+def _posts(trace: Trace) -> pl.DataFrame:
+    posts = staged(trace, "result_sightings", "post")
+    posted = posts.filter(
+        (posts["success"].is_null() | posts["turn"].is_null()) & (posts["wire"] == "openai-agents-api")
+    )
+    if posted.is_empty():
+        return NONE
     absent = [
         posted.filter(pl.col(column).is_null()).select("session", "turn", "call_id", "event", member=pl.lit(member))
         for column, member in (("success", "success"), ("turn", "turn_id"))
     ]
-    known = (
-        trace.faults.lazy()
-        .filter(pl.col("fault").is_in(list(_FAULTS)))
-        .select("event", member=pl.col("pointer").str.strip_prefix("/"))
+    known = trace.faults.filter(pl.col("fault").is_in(list(_FAULTS))).select(
+        "event", member=pl.col("pointer").str.strip_prefix("/")
     )
-    found = pl.concat(absent).join(known, on=["event", "member"], how="anti").sort("event", "member").collect()
+    found = pl.concat(absent).join(known, on=["event", "member"], how="anti").sort("event", "member")
     return hits(
         {
             "session": row["session"],
@@ -98,32 +103,35 @@ def _posts(trace: Trace) -> pl.LazyFrame:
 
 
 def _functions(trace: Trace) -> Iterator[dict[str, Any]]:
+    asked = trace.showings.filter(pl.col("channel").is_in(["create", "update"]), pl.col("table").is_not_null())
     shown = (
-        trace.showings.lazy()
-        .filter(pl.col("channel").is_in(["create", "update"]), pl.col("table").is_not_null())
-        .sort("event")
+        asked.sort("event")
         .unique(["session", "table"], keep="first", maintain_order=True)
-        .join(trace.tables.lazy().filter(pl.col("shape") == "openai"), on="table")
-        .sort("event")
-        .collect()
+        .join(trace.tables.filter(pl.col("shape") == "openai").select("table"), on="table", maintain_order="left")
     )
-    for row in shown.iter_rows(named=True):
-        try:
-            tools = msgspec.json.decode(row["text"])
-        except (msgspec.DecodeError, RecursionError):
-            continue
-        for index, tool in enumerate(tools if isinstance(tools, list) else []):
-            if not isinstance(tool, dict) or tool.get("type") != "function":
-                continue
+    wanted = trace.tables.filter(pl.col("table").is_in(shown["table"].implode()))
+    lacking = {table: list(_lacking(text)) for table, text in wanted.select("table", "text").iter_rows()}
+    for session, event, pointer, table in shown.select("session", "event", "pointer", "table").iter_rows():
+        for index, name, missing in lacking[table]:
+            yield {
+                "session": session,
+                "event": event,
+                "pointer": f"{pointer}/{index}",
+                "keyword": "member_missing",
+                "instance_pointer": f"/{missing[0]}",
+                "message": f"The function {name or index} is requested without {' and '.join(missing)}.",
+                "hint": _HINT,
+            }
+
+
+def _lacking(table: str) -> Iterator[tuple[int, Any, list[str]]]:
+    """The functions of a tool table that lack required members: place, name, what is missing."""
+    try:
+        tools = msgspec.json.decode(table)
+    except (msgspec.DecodeError, RecursionError):
+        return
+    for index, tool in enumerate(tools if isinstance(tools, list) else []):
+        if isinstance(tool, dict) and tool.get("type") == "function":
             missing = [name for name in _REQUIRED if name not in tool]
             if missing:
-                yield {
-                    "session": row["session"],
-                    "event": row["event"],
-                    "pointer": f"{row['pointer']}/{index}",
-                    "keyword": "member_missing",
-                    "instance_pointer": f"/{missing[0]}",
-                    "message": f"The function {tool.get('name') or index} is requested "
-                    f"without {' and '.join(missing)}.",
-                    "hint": _HINT,
-                }
+                yield index, tool.get("name"), missing

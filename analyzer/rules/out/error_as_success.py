@@ -23,12 +23,13 @@ output that its contract accepts is lawful whatever it says.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
-from analyzer.rules.failures import decided
-from analyzer.rules.hits import hits, place
+from analyzer.rules.failures import accepted
+from analyzer.rules.hits import NONE, hits, place
 from analyzer.rules.payloads import FLAGGED_WIRES, READERS, error_speakers, layers, short
 from analyzer.trace import Trace
 
@@ -37,6 +38,7 @@ _OPENS = (
     r"\s?(?:\[[^\]]*\]|\([^)]*\))?:"
     r"|(?:MCP error|Request failed|Failed to|Unable to|Tool (?:call|execution) failed)\b)"
 )
+_OBJECT = r'^\s*"?\s*\{'
 # A gate for objects, so that few are decoded: a member that says so. Quotes may be escaped, in text inside text.
 _Q = r'\\?"'
 _NAMES = (
@@ -54,38 +56,42 @@ _ERRORS = ("error", "errors", "error_message", "errorMessage", "error_code", "er
 _STATUS = ("status", "statusCode", "status_code", "http_status", "code")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Successful results that tell of a failure, and results whose two ends disagree."""
-    return pl.concat([_dressed(trace), _lost(trace)])
+    return pl.concat([hits(_dressed(trace)), _lost(trace)])
 
 
-def _dressed(trace: Trace) -> pl.LazyFrame:
-    text = pl.col("text")
-    apart = error_speakers(trace.results["tool"], trace.settings.shell)
-    readers = error_speakers(trace.results["tool"], trace.settings.shell, READERS)
-    reads = pl.col("tool").is_in(readers).fill_null(value=False)
-    opens, object_ = ~reads & text.str.contains(_OPENS), text.str.contains(r'^\s*"?\s*\{')
-    # Eager, so that the second pattern, which looks further than the first letters, sees few texts.
-    told = trace.results.filter(
+def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
+    results = trace.results
+    opens, container = (results["text"].str.contains(pattern) for pattern in (_OPENS, _OBJECT))
+    opening = results.select("result", "tool", "wire", "success", "error", "text", opens=opens).filter(
+        opens | container
+    )
+    told = opening.filter(
+        pl.col("opens") | pl.col("text").str.slice(0, 2000).str.contains(_NAMES),
         pl.col("wire").is_in(FLAGGED_WIRES),
         pl.col("success").fill_null(value=True),
         pl.col("error").is_null(),
-        opens | object_,
-        ~pl.col("tool").is_in(apart).fill_null(value=False),
-    ).select("result", "text", opens=opens)
-    lawful = decided(trace, "output", "result").filter(pl.col("verdict_is") == "valid").select("result").collect()
-    rows = told.filter(pl.col("opens") | text.str.slice(0, 2000).str.contains(_NAMES)).join(
-        lawful, on="result", how="anti", maintain_order="left"
+        ~pl.col("tool").is_in(error_speakers(trace)).fill_null(value=False),
     )
-    found = []
-    for result, output, prefixed in rows.iter_rows():
+    if told.is_empty():
+        return
+    reads = pl.col("tool").is_in(error_speakers(trace, READERS)).fill_null(value=False)
+    rows = told.with_columns(opens=pl.col("opens") & ~reads).filter(
+        pl.col("opens")
+        | (pl.col("text").str.contains(_OBJECT) & pl.col("text").str.slice(0, 2000).str.contains(_NAMES)),
+        ~pl.col("result").is_in(accepted(trace, told["result"]).implode()),
+    )
+    for result, output, prefixed in rows.select("result", "text", "opens").iter_rows():
         _, value = layers(output)
         said = _failure(value) if isinstance(value, dict) else short(output.strip(), 60) if prefixed else None
         if said:
-            message = f"The result counts as a success, and its output says that it failed: {said}."
-            hint = "Report the failure where the wire has a place for it, with a readable reason."
-            found.append({"result": result, "message": message, "hint": hint, "keyword": "dressed"})
-    return hits(found)
+            yield {
+                "result": result,
+                "message": f"The result counts as a success, and its output says that it failed: {said}.",
+                "hint": "Report the failure where the wire has a place for it, with a readable reason.",
+                "keyword": "dressed",
+            }
 
 
 def _failure(value: dict[str, Any]) -> str | None:
@@ -110,15 +116,18 @@ def _failure(value: dict[str, Any]) -> str | None:
     return f"{error} is {short(value[error], 40)}" if error and alone else None
 
 
-def _lost(trace: Trace) -> pl.LazyFrame:
-    seen = (
-        trace.result_sightings.lazy()
-        .filter(pl.col("result").is_not_null(), pl.col("success").is_not_null(), pl.col("stage") != "history")
-        .sort("result", "seq", "event", "pointer")
-    )
+def _lost(trace: Trace) -> pl.DataFrame:
+    shown = trace.result_sightings
+    failed = shown.filter(~shown["success"])["result"].unique()
+    passed = shown.filter(shown["success"] & shown["result"].is_in(failed.implode()))["result"].unique()
+    if passed.is_empty():
+        return NONE
     success = pl.col("success")
     both = (
-        seen.group_by("result", maintain_order=True)
+        shown.filter(pl.col("result").is_in(passed.drop_nulls().implode()))
+        .filter(success.is_not_null(), pl.col("stage") != "history")
+        .sort("result", "seq", "event", "pointer")
+        .group_by("result", maintain_order=True)
         .agg(
             success.n_unique().alias("flags"),
             pl.col("event").filter(success).first().alias("good"),
@@ -127,7 +136,6 @@ def _lost(trace: Trace) -> pl.LazyFrame:
             pl.col("pointer").filter(~success).first().alias("bad_pointer"),
         )
         .filter(pl.col("flags") > 1)
-        .collect()
     )
     return hits(
         {

@@ -26,30 +26,26 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.rules.failures import decided
+from analyzer.rules.failures import accepted
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import decode, json_type, layers
 from analyzer.trace import Trace
 
 _RESULT_MEMBERS = {"content", "isError", "structuredContent", "_meta", "resultType"}
+_WHOLE = rf'^\s*\{{\s*"(?:{"|".join(sorted(_RESULT_MEMBERS))})"'
 _PARTS = {"text", "image", "audio", "resource", "resource_link"}
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results whose text holds a text that holds a container, or a whole MCP result."""
-    text = pl.col("text")
-    string = text.str.contains(r'^\s*"')
-    whole = text.str.contains(rf'^\s*\{{\s*"(?:{"|".join(sorted(_RESULT_MEMBERS))})"')
-    lawful = decided(trace, "output", "result").filter(pl.col("verdict_is") == "valid").select("result")
-    results = (
-        trace.results.lazy()
-        .filter(pl.col("container").is_in(["text", "parts"]), string | whole)
-        .join(lawful, on="result", how="anti", maintain_order="left")
-        .select("result", "text", "structured")
-        .collect()
+    texts = trace.results["text"]
+    opening = trace.results.filter(texts.str.contains(r'^\s*"') | texts.str.contains(_WHOLE))
+    results = opening.filter(
+        pl.col("container").is_in(["text", "parts"]),
+        ~pl.col("result").is_in(accepted(trace, opening["result"]).implode()),
     )
     found = []
-    for result, output, structured in results.iter_rows():
+    for result, output, structured in results.select("result", "text", "structured").iter_rows():
         count, value = layers(output)
         if count == 1 and isinstance(value, dict) and _is_result(value):
             said = "The output is a whole MCP result (content parts and all) as one JSON text."

@@ -34,24 +34,20 @@ _WIRES = (
 )
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results of functions that stand as a bare value on a wire of texts."""
-    return (
-        trace.results.lazy()
-        .filter(
-            pl.col("wire").is_in(_WIRES),
-            pl.col("container").is_in(["object", "array", "number", "boolean"]),
-            pl.col("stage") != "executor",
-            ~pl.col("tool").str.contains("^(?:mcp:|hosted)").fill_null(value=False),
-        )
-        .select(
-            "result",
-            message=pl.concat_str(
-                pl.lit("The output is a JSON "),
-                "container",
-                pl.lit(" where this wire wants text or a list of content parts."),
-            ),
-            hint=pl.lit("Serialise the value to one JSON text before it is sent."),
-            keyword=pl.lit("container"),
-        )
+    return trace.results.filter(
+        pl.col("wire").is_in(_WIRES),
+        pl.col("container").is_in(["object", "array", "number", "boolean"]),
+        pl.col("stage") != "executor",
+        ~pl.col("tool").str.contains("^(?:mcp:|hosted)").fill_null(value=False),
+    ).select(
+        "result",
+        message=pl.concat_str(
+            pl.lit("The output is a JSON "),
+            "container",
+            pl.lit(" where this wire wants text or a list of content parts."),
+        ),
+        hint=pl.lit("Serialise the value to one JSON text before it is sent."),
+        keyword=pl.lit("container"),
     )

@@ -15,18 +15,24 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
+from analyzer.rules.results import standing
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 LEAST = 100_000
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """The largest output of each tool in each session, where it is over the threshold."""
+    results = standing(trace)
+    large = results.filter(results["text"].str.len_bytes() >= LEAST)
+    if large.is_empty():
+        return NONE
     sizes = (
-        trace.results.lazy()
-        .filter(pl.col("rank").fill_null(0) == 0)
-        .select("result", "session", "turn", "tool", size=pl.col("text").str.len_chars().cast(pl.Int64).fill_null(0))
+        results.select("result", "session", "turn", "tool", "text")
+        .filter(pl.col("session").is_in(large["session"].unique().implode(), nulls_equal=True))
+        .with_columns(size=pl.col("text").str.len_chars().cast(pl.Int64).fill_null(0))
         .with_columns(whole=pl.col("size").sum().over("session", "turn"))
     )
     return (

@@ -25,28 +25,33 @@ import polars as pl
 
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import layers, opens_json, short
+from analyzer.rules.results import breaking
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Invalid outputs that are texts, where the schema asks for a container."""
-    judged = (
-        trace.verdicts.filter(
-            pl.col("role") == "output", pl.col("verdict_is") == "invalid", pl.col("result").is_not_null()
-        )
-        .sort("result", pl.col("side") != "advertised", "verdict")
-        .unique("result", keep="first", maintain_order=True)
-    )
+    judged = breaking(trace)
+    if judged.is_empty():
+        return hits(())
     free = pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.free_text)).fill_null(value=False)
-    results = trace.results.filter(
-        pl.col("result").is_in(judged["result"].implode()), pl.col("container").is_in(["text", "parts"]), ~free
-    ).filter(~pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])"))
-    wanted = pl.col("wanted").str.json_path_match("$.type")
+    results = (
+        trace.results.select("result", "tool", "container", "text")
+        .filter(pl.col("result").is_in(judged["result"].implode()))
+        .filter(
+            pl.col("container").is_in(["text", "parts"]),
+            ~free,
+            ~pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])"),
+        )
+    )
+    type_ = pl.col("text").str.json_path_match("$.type")
+    wanted = trace.schemas.filter(pl.col("schema_id").is_in(judged["schema_id"].unique().implode())).select(
+        "schema_id", wanted=pl.when(type_.is_in(["object", "array"])).then(type_).otherwise(_by_members())
+    )
     rows = (
-        judged.join(results.select("result", "text"), on="result", maintain_order="left")
-        .join(trace.schemas.select("schema_id", wanted="text"), on="schema_id", how="left", maintain_order="left")
-        .with_columns(wanted=pl.when(wanted.is_in(["object", "array"])).then(wanted).otherwise(_by_members()))
-        .filter(pl.col("wanted").is_not_null())
+        judged.select("result", "verdict", "schema_id")
+        .join(results, on="result", maintain_order="left")
+        .join(wanted.drop_nulls(), on="schema_id", maintain_order="left")
         .select("result", "verdict", "text", "wanted")
     )
     found = []
@@ -71,7 +76,7 @@ def check(trace: Trace) -> pl.LazyFrame:
 
 def _by_members() -> pl.Expr:
     """What a schema without one plain type asks for, by its members."""
-    text = pl.col("wanted")
+    text = pl.col("text")
     return (
         pl.when(
             text.str.contains('"properties":{', literal=True)

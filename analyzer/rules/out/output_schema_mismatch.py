@@ -24,16 +24,14 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.failures import failure_words
+from analyzer.rules.results import breaking
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results judged invalid by any output schema, by the advertised one first."""
     return (
-        trace.verdicts.lazy()
-        .filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid", pl.col("result").is_not_null())
-        .sort("result", pl.col("side") != "advertised", "verdict")
-        .unique("result", keep="first", maintain_order=True)
+        breaking(trace)
         .join(failure_words(trace), on="verdict", how="left", maintain_order="left")
         .select(
             "result",

@@ -20,36 +20,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.hits import hits
+from analyzer.rules.hits import NONE, hits
 from analyzer.rules.stringified import stringified
 from analyzer.trace import Trace
 
 _LITERAL = r"^\s*(?:[{\[(]\s*'[^'\n]*'\s*[:,\])}]|\[\{'[^'\n]*'\s*:|[A-Z][A-Za-z0-9_]*\([a-z_]+=)"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Outputs that are literals, and invalid ones that strings explain."""
-    told = trace.verdicts.lazy().filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid")
-    lost = pl.col("text").str.contains("[object Object]", literal=True)
-    literal = (
-        trace.results.lazy()
-        .filter(
-            pl.col("container").is_in(["text", "parts"]),
-            pl.col("text").str.contains(_LITERAL) | lost,
-            ~pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.shell)).fill_null(value=False),
-        )
-        .join(told.select("result", "verdict").unique("result"), on="result", how="left", maintain_order="left")
-        .select(
-            "result",
-            "verdict",
-            message=pl.when(lost)
-            .then(pl.lit("The output holds [object Object] in the place of data."))
-            .otherwise(pl.lit("The output is a program's literal (quotes, parentheses, None), not JSON.")),
-            hint=pl.lit("Serialise as JSON where the value is made."),
-            keyword=pl.when(lost).then(pl.lit("object")).otherwise(pl.lit("literal")),
-            confidence=pl.when(pl.col("verdict").is_null() & ~lost).then(pl.lit("hint")),
-        )
-    )
     members = hits(
         {
             "result": found.row,
@@ -63,4 +42,28 @@ def check(trace: Trace) -> pl.LazyFrame:
         }
         for found in stringified(trace, "output", nothing=True)
     )
-    return pl.concat([members, literal], how="diagonal")
+    return pl.concat([members, _literals(trace)], how="diagonal")
+
+
+def _literals(trace: Trace) -> pl.DataFrame:
+    texts = trace.results["text"]
+    lost = texts.str.contains("[object Object]", literal=True)
+    literal = trace.results.with_columns(lost=lost).filter(texts.str.contains(_LITERAL) | lost)
+    if literal.is_empty():
+        return NONE
+    told = trace.verdicts.filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid")
+    shell = pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.shell)).fill_null(value=False)
+    return (
+        literal.filter(pl.col("container").is_in(["text", "parts"]), ~shell)
+        .join(told.select("result", "verdict").unique("result"), on="result", how="left", maintain_order="left")
+        .select(
+            "result",
+            "verdict",
+            message=pl.when("lost")
+            .then(pl.lit("The output holds [object Object] in the place of data."))
+            .otherwise(pl.lit("The output is a program's literal (quotes, parentheses, None), not JSON.")),
+            hint=pl.lit("Serialise as JSON where the value is made."),
+            keyword=pl.when("lost").then(pl.lit("object")).otherwise(pl.lit("literal")),
+            confidence=pl.when(pl.col("verdict").is_null() & ~pl.col("lost")).then(pl.lit("hint")),
+        )
+    )

@@ -23,7 +23,7 @@ from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results with two outputs that differ, or without the structured one that is declared."""
     both = trace.results.filter(
         # Elsewhere what stands beside the text is the host's own record, and made to differ.
@@ -42,12 +42,11 @@ def check(trace: Trace) -> pl.LazyFrame:
         for result, text, structured in both.iter_rows()
         if isinstance(value := decode(text), dict | list) and not _same(value, text, decode(structured))
     )
-    declared = trace.verdicts.lazy().filter(
+    declared = trace.verdicts.filter(
         pl.col("role") == "output", ~pl.col("channel").is_in(list(GIVEN)), pl.col("verdict_is") == "valid"
     )
     absent = (
-        trace.results.lazy()
-        .filter(
+        trace.results.filter(
             pl.col("wire") == "mcp-jsonrpc", pl.col("structured").is_null(), pl.col("success").fill_null(value=True)
         )
         .join(declared.select("result", "verdict").unique("result"), on="result", maintain_order="left")

@@ -22,6 +22,7 @@ import polars as pl
 
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import cut_short, opens_json
+from analyzer.rules.results import standing
 from analyzer.trace import Trace
 
 _NOTES = (
@@ -35,25 +36,8 @@ _NOTE = "|".join(
 _TAIL = 64  # characters: blanks beyond it are not worth a search from the front
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results that end open, or that say themselves that they were cut."""
-    text = pl.col("text")
-    results = trace.results.lazy().filter(
-        pl.col("container").is_in(["text", "parts"]), pl.col("rank").fill_null(0) == 0
-    )
-    # What ends as a container does and closes what it opens is whole, or broken elsewhere; only the rest is decoded.
-    opened, closed = (text.str.count_matches(brace, literal=True) for brace in "{}")
-    ends = results.filter(
-        text.str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"),
-        ~text.str.tail(_TAIL).str.contains(r"[}\]]\s*$") | (opened > closed),
-    ).select("result", "text")
-    noted = results.filter(text.str.contains(_NOTE)).select(
-        "result",
-        message=pl.lit("The output says itself that something was left out."),
-        hint=pl.lit("Return fewer members or pages instead, so that what comes is whole."),
-        severity=pl.lit("info"),
-        keyword=pl.lit("note"),
-    )
     cut = [
         {
             "result": result,
@@ -61,8 +45,39 @@ def check(trace: Trace) -> pl.LazyFrame:
             "hint": "Find who cuts it (a limit of the host, of the recorder, of a column) and return less instead.",
             "keyword": "open",
         }
-        for result, output in ends.collect().iter_rows()
+        for result, output in _ending_open(trace).iter_rows()
         if opens_json(output) and cut_short(output)
     ]
-    seen = [hit["result"] for hit in cut]
-    return pl.concat([hits(cut), noted.filter(~pl.col("result").is_in(seen))], how="diagonal")
+    results = standing(trace)
+    noted = results.filter(results["text"].str.contains(_NOTE))
+    noted = noted.filter(
+        pl.col("container").is_in(["text", "parts"]), ~pl.col("result").is_in([hit["result"] for hit in cut])
+    )
+    notes = noted.select(
+        "result",
+        message=pl.lit("The output says itself that something was left out."),
+        hint=pl.lit("Return fewer members or pages instead, so that what comes is whole."),
+        severity=pl.lit("info"),
+        keyword=pl.lit("note"),
+    )
+    return pl.concat([hits(cut), notes], how="diagonal")
+
+
+def _ending_open(trace: Trace) -> pl.DataFrame:
+    """What opens as a container does and may not close it: `result` and `text`."""
+    results = standing(trace).select("result", "container", "structured", "text")
+    opened = results.filter(results["text"].str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"))
+    # A text that was judged was read to its end.
+    judged = trace.verdicts.filter(
+        (trace.verdicts["role"] == "output") & trace.verdicts["payload"].is_in(["value", "string"])
+    )
+    unread = opened.filter(
+        pl.col("container").is_in(["text", "parts"]),
+        pl.col("structured").is_not_null() | ~pl.col("result").is_in(judged["result"].drop_nulls().implode()),
+    )
+    # What ends as a container does and closes what it opens is whole, or broken elsewhere; only the rest is decoded.
+    text = pl.col("text")
+    opening, closing = (text.str.count_matches(f"[{brace}]") for brace in "{}")
+    return unread.filter(~text.str.tail(_TAIL).str.contains(r"[}\]]\s*$") | (opening > closing)).select(
+        "result", "text"
+    )

@@ -19,18 +19,16 @@ from analyzer.trace import Trace
 _FAILED = r"(?i)^\s*(?:error|sorry|failed|failure|exception|unable|could not|cannot|invalid|traceback|an error)\b"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Failures in words, of calls inside a program."""
-    ended = trace.results.lazy().select("call", until="seq")
+    ended = trace.results.select("call", until="seq")
     programs = (
-        trace.calls.lazy()
-        .filter(pl.col("kind") == "program")
+        trace.calls.filter(pl.col("kind") == "program")
         .join(ended, on="call", how="left", maintain_order="left")
         .select("session", since="seq", until="until")
     )
     inside = (
-        trace.calls.lazy()
-        .filter(pl.col("kind").is_in(["function", "mcp"]))
+        trace.calls.filter(pl.col("kind").is_in(["function", "mcp"]))
         .join(programs, on="session")
         .filter(pl.col("seq") > pl.col("since"), pl.col("until").is_null() | (pl.col("seq") < pl.col("until")))
         .select("call")
@@ -39,8 +37,7 @@ def check(trace: Trace) -> pl.LazyFrame:
     words = pl.coalesce("error", "text")
     failed = ~pl.col("success").fill_null(value=True) | pl.col("error").is_not_null() | words.str.contains(_FAILED)
     return (
-        trace.results.lazy()
-        .filter(failed, ~words.str.contains(r"^\s*[{\[]"))
+        trace.results.filter(failed, ~words.str.contains(r"^\s*[{\[]"))
         .join(inside, on="call", how="semi", maintain_order="left")
         .select(
             "result",

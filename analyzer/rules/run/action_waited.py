@@ -26,28 +26,27 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.debts import async_tools
+from analyzer.rules.hits import NONE
 from analyzer.rules.order import times_of
+from analyzer.rules.pairs import pairs
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Client calls whose result came later than allowed after they were required."""
-    answers = trace.results.lazy().select("result", answer="event")
-    answered = (
-        trace.calls.lazy()
-        .filter(pl.col("action_event").is_not_null(), pl.col("result").is_not_null())
-        .join(answers, on="result")
-        .select("session", "tool", "call", "call_id", "name", "action_event", "answer")
-        .collect()
+    found = pairs(trace)
+    answered = found.filter((found["rank"] == 0) & found["action_event"].is_not_null())
+    waited = times_of(trace, answered["event"]) - times_of(trace, answered["action_event"])
+    long = answered.with_columns(waited=waited.dt.total_microseconds() / 1_000_000).filter(
+        pl.col("waited") > trace.settings.waited
     )
-    waited = times_of(trace, answered["answer"]) - times_of(trace, answered["action_event"])
-    seconds = pl.col("waited").dt.total_microseconds() / 1_000_000
+    if long.is_empty():
+        return NONE
+    names = trace.calls.select("call", "name", "session")
     return (
-        answered.lazy()
-        .with_columns(waited=waited)
-        .with_columns(waited=seconds)
-        .filter(pl.col("waited") > trace.settings.waited)
+        long.drop("session")
+        .join(names, on="call", how="left")
         .join(async_tools(trace), on=["session", "tool"], how="anti")
         .sort("call")
         .select(

@@ -109,15 +109,14 @@ def _first(entries: Iterable[_Entry | None]) -> _Request | None:
     return min(found)[1] if found else None
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Every call that ran, held against the approval requests of its tool before it."""
     if trace.approvals.is_empty():
         return hits(())
-    decisions = trace.approvals.lazy().filter(pl.col("stage") == "decision")
+    decisions = trace.approvals.filter(pl.col("stage") == "decision")
     decided = decisions.sort("seq", "event").unique(["session", "request_id"], keep="last", maintain_order=True)
     asked = (
-        trace.approvals.lazy()
-        .filter(pl.col("stage") == "request")
+        trace.approvals.filter(pl.col("stage") == "request")
         .sort("seq", "event")
         # Pending requests are listed again in every snapshot.
         .unique(["session", "request_id"], keep="first", maintain_order=True)
@@ -128,18 +127,15 @@ def check(trace: Trace) -> pl.LazyFrame:
             maintain_order="left",
         )
         .with_columns(decision=pl.coalesce("told", "decision"))
-        .collect()
     )
     judged = decisions.select("session").unique()
     ran = (
-        trace.calls.lazy()
-        .join(judged, on="session", how="semi")
+        trace.calls.join(judged, on="session", how="semi")
         .filter(pl.col("result").is_not_null() | pl.col("status").is_in(["completed", "failed"]))
-        .join(trace.results.lazy().select("result", answered="seq"), on="result", how="left")
+        .join(trace.results.select("result", answered="seq"), on="result", how="left")
         .with_columns(done=pl.coalesce("answered", "last_seq"))
         .sort("done", "call")
         .select("session", "server", "name", "call", "call_id", "text", "done", failed=pl.col("outcome") == "error")
-        .collect()
     )
     always = trace.approvals.filter(pl.col("policy") == "always").select("session", "server", "name").unique()
     return hits(_judge(asked, ran, set(always.iter_rows())))

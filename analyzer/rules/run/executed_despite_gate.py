@@ -23,17 +23,16 @@ from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Refusals whose call was answered with success."""
     if not trace.gates.select((~pl.col("execute")).any()).item():
         return hits(())
     ran = (
-        trace.calls.lazy()
-        .filter(pl.col("outcome") == "ok")
-        .join(trace.results.lazy().select("result", answered="seq"), on="result")
+        trace.calls.filter(pl.col("outcome") == "ok")
+        .join(trace.results.select("result", answered="seq"), on="result")
         .select("session", "call", "call_id", "name", "answered", called="seq", call_turn="turn")
     )
-    refused = trace.gates.lazy().filter(~pl.col("execute")).with_row_index("gate")
+    refused = trace.gates.filter(~pl.col("execute")).with_row_index("gate")
     refused = refused.select(
         "gate", "session", "turn", "check", "seq", "event", "pointer", wanted="call_id", why=_why()
     )
@@ -51,7 +50,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         .unique("gate", keep="last", maintain_order=True)
         .unique("call", keep="last", maintain_order=True)
         .sort("call")
-        .collect()
     )
     return hits(
         {

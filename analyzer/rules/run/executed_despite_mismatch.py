@@ -26,19 +26,25 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.failures import decided, failure_words
+from analyzer.rules.failures import failure_words, refused
+from analyzer.rules.hits import NONE
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Calls that were answered without failure and whose deciding verdict is invalid."""
+    wrong = refused(trace, "arguments").select("verdict", "call", "window", "side")
+    if wrong.is_empty():
+        return NONE
     ran = (
-        trace.calls.lazy()
+        trace.calls.filter(pl.col("call").is_in(wrong["call"].implode()))
         .filter(pl.col("outcome").is_in(["ok", "unknown"]))
         .select("call", "kind", "name", "outcome", answer="result")
     )
-    answers = trace.results.lazy().select(answer="result", answered="event", where="pointer", answer_id="call_id")
+    answers = trace.results.filter(pl.col("result").is_in(ran["answer"].implode())).select(
+        answer="result", answered="event", where="pointer", answer_id="call_id"
+    )
     likely = (pl.col("window") == "bracketed") | (pl.col("kind") != "function") | (pl.col("side") != "advertised")
     unknown = pl.col("outcome") == "unknown"
     answer = pl.struct(
@@ -48,10 +54,7 @@ def check(trace: Trace) -> pl.LazyFrame:
         pl.lit("result").alias("role"),
     )
     return (
-        decided(trace, "arguments", "call")
-        .filter(pl.col("verdict_is") == "invalid")
-        .select("verdict", "call", "window", "side")
-        .join(ran, on="call")
+        wrong.join(ran, on="call")
         .join(answers, on="answer", how="left")
         .join(failure_words(trace), on="verdict", how="left")
         .sort("call")

@@ -30,23 +30,21 @@ from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """The last message of every completed subagent turn that has a contract."""
     agreed = (
         trace.contracts.filter(pl.col("server") == "subagent", pl.col("role") == "output")["name"].unique().to_list()
     )
     if not agreed:
         return hits(())
-    turns = trace.turns.lazy().filter(pl.col("subagent").is_not_null(), pl.col("status") == "completed")
+    turns = trace.turns.filter(pl.col("subagent").is_not_null(), pl.col("status") == "completed")
     if "*" not in agreed:
         turns = turns.filter(pl.col("subagent").is_in(sorted(agreed)))
     found = (
-        trace.messages.lazy()
-        .filter(pl.col("role") == "assistant", pl.col("text").is_not_null())
+        trace.messages.filter(pl.col("role") == "assistant", pl.col("text").is_not_null())
         .join(turns.select("session", "turn", "subagent"), on=["session", "turn"])
         .sort("seq", "event")
         .unique(["session", "turn"], keep="last", maintain_order=True)
-        .collect()
     )
     return hits(
         {

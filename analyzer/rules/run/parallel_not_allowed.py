@@ -24,21 +24,19 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """The second client call of every reply that was asked for under `parallel: false`."""
     if not trace.session_states.select((~pl.col("parallel")).any()).item():
         return hits(())
     states = (
-        trace.session_states.lazy()
-        .filter(pl.col("parallel").is_not_null())
+        trace.session_states.filter(pl.col("parallel").is_not_null())
         .select("session", "seq", "parallel")
         .sort("seq", "session")
         .unique(["session", "seq"], keep="last", maintain_order=True)
     )
     by = ["session", "reply"]
     calls = (
-        trace.calls.lazy()
-        .filter(pl.col("reply").is_not_null(), pl.col("kind").is_in(["function", "custom"]))
+        trace.calls.filter(pl.col("reply").is_not_null(), pl.col("kind").is_in(["function", "custom"]))
         .filter(pl.col("owed_by") != "server")
         .sort("seq", "call")
         .with_columns(
@@ -54,7 +52,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         calls.join_asof(states, on="seq", by="session", strategy="backward", check_sortedness=False)
         .filter(~pl.col("parallel"))
         .sort("call")
-        .collect()
     )
     return hits(
         {

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.trace import Trace
 
 _ASKS = (
@@ -30,24 +31,24 @@ _ASKS = (
 _HANDS_IN = r"(?i)(?:^|[^a-z])(?:submit|final|finish|answer|respond|report|emit|output|return|hand_?in|done|complete)"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Sessions whose instructions ask for JSON and that have no contract for it."""
+    asking = trace.sessions.filter(trace.sessions["instructions"].str.contains("(?i)json"))
+    asking = asking.filter(pl.col("instructions").str.contains(_ASKS))
+    if asking.is_empty() or (trace.contracts["role"] != "arguments").any():
+        return NONE
     held = pl.concat(
         [
-            trace.offers.lazy()
-            .filter((pl.col("role") != "arguments") | pl.col("tool").str.contains(_HANDS_IN))
-            .select("session"),
-            trace.sessions.lazy()
-            .filter(pl.col("text_format").fill_null("").str.contains("json", literal=True))
-            .select("session"),
+            trace.offers.filter((pl.col("role") != "arguments") | pl.col("tool").str.contains(_HANDS_IN)).select(
+                "session"
+            ),
+            trace.sessions.filter(pl.col("text_format").fill_null("").str.contains("json", literal=True)).select(
+                "session"
+            ),
         ]
     )
-    given = trace.contracts.filter(pl.col("role") != "arguments").height > 0
-    instructions = pl.col("instructions").fill_null("")
     return (
-        trace.sessions.lazy()
-        .filter(pl.lit(not given), instructions.str.contains("(?i)json"), instructions.str.contains(_ASKS))
-        .join(held.unique(), on="session", how="anti")
+        asking.join(held.unique(), on="session", how="anti")
         .sort("first_event")
         .select(
             "session",

@@ -27,14 +27,14 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """The last call of a session that did not succeed, and its first twin in a later session."""
     order = ("first_event", "event", "pointer")
-    failed = trace.retries.lazy().filter(pl.col("ended").is_not_null()).sort(order).collect()
+    failed = trace.retries.filter(pl.col("ended").is_not_null()).sort(order)
     if failed.is_empty():
         return hits(())
-    again = trace.retries.lazy().join(failed.lazy().select("digest").unique(), on="digest", how="semi").sort(order)
-    return hits(_twins(failed, again.collect()))
+    again = trace.retries.join(failed.select("digest").unique(), on="digest", how="semi").sort(order)
+    return hits(_twins(failed, again))
 
 
 def _twins(old: pl.DataFrame, new: pl.DataFrame) -> Iterator[dict[str, Any]]:

@@ -40,18 +40,19 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Runs of failures of one call; the evidence is the last of them."""
     by = ["session", "tool"]
-    failed = trace.calls.lazy().filter(pl.col("outcome") == "error").group_by(by).agg(failures=pl.len())
-    often = failed.filter(pl.col("failures") >= trace.settings.retries)
+    failed = trace.calls.filter(trace.calls["outcome"] == "error").select(by)
+    often = failed.group_by(by).len().filter(pl.col("len") >= trace.settings.retries)
+    if often.is_empty():
+        return hits(())
     calls = (
-        trace.calls.lazy()
+        trace.calls.filter(pl.col("session").is_in(often["session"].unique().implode(), nulls_equal=True))
         .filter(pl.col("outcome").is_in(["ok", "error", "unknown"]))
         .join(often, on=by, how="semi")
         .sort("session", "tool", "seq", "call")
         .select(*by, "call", "call_id", "name", "text", "outcome", "event", "pointer")
-        .collect()
     )
     return hits(_storms(calls, trace.settings.retries))
 

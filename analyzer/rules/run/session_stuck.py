@@ -22,27 +22,31 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.hits import hits
+from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Sessions whose last snapshot waits, unless its calls were answered after it."""
+    states = trace.session_states.select("session", "seq", "event", "status", "pending")
     last = (
-        trace.session_states.lazy()
-        .filter(pl.col("status").is_not_null(), pl.col("session").is_not_null())
+        states.filter(states["status"].is_not_null() & states["session"].is_not_null())
         .sort("seq", "event")
         .unique("session", keep="last", maintain_order=True)
         .filter(pl.col("status") == "requires_action")
-        .join(trace.sessions.lazy().select("session", "order"), on="session", how="left", maintain_order="left")
+        .join(trace.sessions.select("session", "order"), on="session", how="left", maintain_order="left")
         # Across files whose order is not proved, no snapshot is known to be the last.
         .filter((pl.col("order") != "files").fill_null(value=True))
         .select("session", "seq", "event", "pending")
     )
-    listed = trace.call_sightings.lazy().filter(pl.col("stage") == "action").select("event", "call", "call_id")
-    answered = trace.results.lazy().select("call", answered="seq").drop_nulls().group_by("call").agg(pl.max("answered"))
+    if last.is_empty():
+        return hits(())
+    actions = staged(trace, "call_sightings", "action")
+    listed = last.join(actions.select("event", "call", "call_id"), on="event")
+    results = trace.results.filter(pl.col("call").is_in(listed["call"].drop_nulls().implode()))
+    answered = results.select("call", answered="seq").drop_nulls().group_by("call").agg(pl.max("answered"))
     calls = (
-        last.join(listed, on="event")
-        .join(answered, on="call", how="left")
+        listed.join(answered, on="call", how="left")
         .sort("event", "call")
         .group_by("event", maintain_order=True)
         .agg(
@@ -56,7 +60,6 @@ def check(trace: Trace) -> pl.LazyFrame:
         last.join(calls, on="event", how="left", maintain_order="left")
         .filter(others | (pl.col("waiting").list.len() > 0))
         .sort("event")
-        .collect()
     )
     return hits(
         {

@@ -56,20 +56,23 @@ _READS = (
 )
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Pairs of equal calls that both ran, with a cause between them or a tool that writes."""
-    writes, reads = sorted(trace.settings.writes), sorted(trace.settings.reads)
     broken = _broken(trace)
-    written = pl.col("name").is_in(writes)
-    named = pl.col("name").fill_null("").str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
-    harmless = pl.col("name").is_in(reads) | named.str.contains(_READS)
+    names = trace.calls["name"].unique()
+    written = pl.col("name").is_in(sorted(trace.settings.writes))
+    troubled = pl.col("session").is_in(broken["session"].unique().implode())
     by = ["session", "tool"]
+    suspects = trace.calls.filter(
+        written | (troubled & ~pl.col("name").is_in(_harmless(names, trace), nulls_equal=True))
+    )
+    ran = suspects.filter(
+        pl.col("outcome").is_in(["ok", "unknown"]), pl.col("kind").is_in(["function", "custom", "mcp"])
+    ).filter(pl.len().over(by) > 1)
+    if ran.is_empty():
+        return hits(())
     ran = (
-        trace.calls.lazy()
-        .filter(pl.col("outcome").is_in(["ok", "unknown"]), pl.col("kind").is_in(["function", "custom", "mcp"]))
-        .join(broken.select("session", troubled=pl.lit(value=True)).unique(), on="session", how="left")
-        .filter(written | (pl.col("troubled") & ~harmless), pl.len().over(by) > 1)
-        .join(trace.results.lazy().select("result", answered="seq"), on="result", how="left")
+        ran.join(trace.results.select("result", answered="seq"), on="result", how="left")
         .sort("seq", "call")
         .select(
             *by,
@@ -85,36 +88,33 @@ def check(trace: Trace) -> pl.LazyFrame:
             "answered",
             written=written,
         )
-        .collect()
     )
-    if ran.is_empty():
-        return hits(())
     sessions = pl.col("session").is_in(ran["session"].unique().implode())
     causes: dict[str, list[tuple[int, str]]] = {}
-    for session, seq, why in broken.filter(sessions).sort("seq", "why").collect().iter_rows():
+    for session, seq, why in broken.filter(sessions).sort("seq", "why").iter_rows():
         causes.setdefault(session, []).append((seq, why))
     return hits(_repeats(ran, causes, _asked(trace, sessions)))
 
 
-def _broken(trace: Trace) -> pl.LazyFrame:
+def _broken(trace: Trace) -> pl.DataFrame:
     """Where something went wrong or was cut off: session, seq, why."""
-    errors = trace.events.lazy().filter(pl.col("kind") == "error", pl.col("copy").is_null())
-    turns = trace.turn_states.lazy().filter(pl.col("status").is_in(["failed", "cancelled"]))
+    errors = trace.events.filter((trace.events["kind"] == "error") & trace.events["copy"].is_null())
+    turns = trace.turn_states.filter(pl.col("status").is_in(["failed", "cancelled"]))
     return pl.concat(
         [
             errors.select("session", "seq", why=pl.lit("an error")),
             turns.select("session", "seq", why=sentence("a {} turn", "status")),
-            trace.summaries.lazy().select("session", "seq", why=sentence("a {}", pl.col("what").fill_null("cut"))),
+            trace.summaries.select("session", "seq", why=sentence("a {}", pl.col("what").fill_null("cut"))),
         ]
     ).filter(pl.col("session").is_not_null(), pl.col("seq").is_not_null())
 
 
 def _asked(trace: Trace, sessions: pl.Expr) -> dict[str, list[tuple[int, bool]]]:
     """Where the user spoke, and whether in words that came before."""
-    said = trace.messages.lazy().filter(pl.col("role") == "user", sessions).sort("seq", "event")
+    said = trace.messages.filter(pl.col("role") == "user", sessions).sort("seq", "event")
     again = pl.int_range(pl.len()).over("session", "text") > 0
     asked: dict[str, list[tuple[int, bool]]] = {}
-    for session, seq, repeated in said.select("session", "seq", again=again).collect().iter_rows():
+    for session, seq, repeated in said.select("session", "seq", again=again).iter_rows():
         asked.setdefault(session, []).append((seq, repeated))
     return asked
 
@@ -155,3 +155,9 @@ def _repeats(
                 "hint": "Keep the result of every call and post it again instead of running the call again.",
                 "related": [place(first["event"], first["pointer"], "first execution", first["call_id"])],
             }
+
+
+def _harmless(names: pl.Series, trace: Trace) -> pl.Series:
+    """Those of the names that only read, as the settings say or by their words."""
+    words = names.fill_null("").str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
+    return names.filter(names.is_in(sorted(trace.settings.reads)) | words.str.contains(_READS))

@@ -33,11 +33,12 @@ from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Function calls in turns of subagents."""
     return (
-        trace.calls.lazy()
-        .filter(pl.col("subagent").is_not_null(), pl.col("kind") == "function", pl.col("wire") == "openai-agents-api")
+        trace.calls.filter(
+            pl.col("subagent").is_not_null(), pl.col("kind") == "function", pl.col("wire") == "openai-agents-api"
+        )
         .sort("call")
         .select(
             "call",

@@ -30,12 +30,10 @@ from analyzer.rules.hits import hits
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """The first place of each session where more subagents are at work than its limit."""
-    limits = (
-        trace.sessions.lazy().filter(pl.col("max_subagents").is_not_null()).select("session", limit="max_subagents")
-    )
-    turns = trace.turns.lazy().filter(pl.col("subagent").is_not_null()).join(limits, on="session")
+    limits = trace.sessions.filter(pl.col("max_subagents").is_not_null()).select("session", limit="max_subagents")
+    turns = trace.turns.filter(pl.col("subagent").is_not_null()).join(limits, on="session")
     steps = pl.concat(
         [
             turns.select("session", "limit", "turn", "subagent", seq="since", step=pl.lit(1)),
@@ -54,12 +52,11 @@ def check(trace: Trace) -> pl.LazyFrame:
         .with_columns(running=pl.col("step").cum_sum().over("session"))
         .filter(pl.col("running") > pl.col("limit"))
         .unique("session", keep="first", maintain_order=True)
-        .collect()
     )
     if found.is_empty():
         return hits(())
-    events = trace.events.lazy().select("session", "seq", "event")
-    placed = found.lazy().join(events, on=["session", "seq"], maintain_order="left").collect()
+    events = trace.events.select("session", "seq", "event")
+    placed = found.join(events, on=["session", "seq"], maintain_order="left")
     return hits(
         {
             "session": row["session"],

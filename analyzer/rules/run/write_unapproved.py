@@ -21,17 +21,13 @@ from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Executed calls of writing tools under the policy `never`."""
-    ran = (
-        trace.calls.lazy()
-        .filter(pl.col("name").is_in(sorted(trace.settings.writes)), pl.col("outcome").is_in(["ok", "unknown"]))
-        .select("session", "call", "seq", "name", "server")
-    )
-    policies = (
-        trace.approvals.lazy()
-        .filter(pl.col("policy").is_not_null())
-        .select("session", "policy", for_server="server", for_name="name", at="seq", policy_event="event")
+    ran = trace.calls.filter(
+        pl.col("name").is_in(sorted(trace.settings.writes)), pl.col("outcome").is_in(["ok", "unknown"])
+    ).select("session", "call", "seq", "name", "server")
+    policies = trace.approvals.filter(pl.col("policy").is_not_null()).select(
+        "session", "policy", for_server="server", for_name="name", at="seq", policy_event="event"
     )
     about = (pl.col("for_server").is_null() | (pl.col("for_server") == pl.col("server"))) & (
         pl.col("for_name").is_null() | (pl.col("for_name") == pl.col("name"))

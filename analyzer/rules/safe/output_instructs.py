@@ -18,18 +18,22 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.safe.orders import gives_orders, order_in
+from analyzer.rules.hits import NONE
+from analyzer.rules.results import said
+from analyzer.rules.safe.orders import GATE, ORDER, order_in
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results with an order in them, each once."""
-    results = trace.results.lazy().filter(pl.col("rank").fill_null(0) == 0)
-    texts = pl.concat([results.select("result", text=each) for each in ("text", "structured", "error")])
+    texts = said(trace)
+    suspects = texts.filter(texts["text"].str.contains(GATE))
+    if suspects.is_empty():
+        return NONE
     return (
-        texts.filter(gives_orders(pl.col("text")))
-        .sort("result", maintain_order=True)
+        suspects.filter(pl.col("text").str.contains(ORDER))
+        .sort("result", pl.col("what") == "error", maintain_order=True)
         .unique("result", keep="first", maintain_order=True)
         .select(
             "result",

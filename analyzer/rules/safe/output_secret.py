@@ -25,73 +25,55 @@ import polars as pl
 
 from analyzer import secrets
 from analyzer.rules.hits import hits
+from analyzer.rules.results import said
 from analyzer.trace import Trace
 
 _CONFIDENCE = {"certain": 0, "likely": 1, "hint": 2}
 _GATE = "|".join(secrets.GATES)
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Payloads that hold a credential; the first showing of each payload, and each payload once."""
-    results = trace.results.lazy().filter(pl.col("rank").fill_null(0) == 0)
+    output, error, structured = (
+        found.with_columns(what=pl.lit(name))
+        for found, name in zip(_outputs(trace), ("output", "error", "structured output"), strict=True)
+    )
     places = [
-        results.select("result", "text", what=pl.lit("output")),
-        results.select("result", text="error", what=pl.lit("error")),
-        results.filter(pl.col("structured") != pl.col("text")).select(
-            "result", text="structured", what=pl.lit("structured output")
-        ),
-        trace.calls.lazy().select("call", "text", what=pl.lit("arguments")),
-        trace.messages.lazy()
+        output,
+        error,
+        structured.join(output, on=["result", "text"], how="anti", maintain_order="left"),
+        _sifted(trace.calls).select("call", "text", what=pl.lit("arguments")),
+        _sifted(trace.messages)
         .unique(["session", "item_id", "text"], keep="first", maintain_order=True)
         .select("session", "event", "pointer", "turn", "text", what=pl.lit("message")),
-        trace.session_states.lazy()
+        _sifted(trace.session_states, "instructions")
         .sort("session", "seq", "event")
         .unique(["session", "instructions"], keep="first", maintain_order=True)
         .select("session", "event", text="instructions", what=pl.lit("instructions")),
         _tables(trace),
     ]
-    found: list[dict[str, Any]] = []
-    for sifted in pl.collect_all([_sifted(each) for each in places]):
-        for payload in sifted.iter_rows(named=True):
-            held = secrets.find(payload["text"])
-            if not held:
-                continue
-            sure = min((secret.confidence for secret in held), key=_CONFIDENCE.__getitem__)
-            kinds = sorted({f"{secret.kind} ({secret.end - secret.start} characters)" for secret in held})
-            found.append(
-                {
-                    **{
-                        name: payload[name]
-                        for name in ("result", "call", "session", "event", "pointer", "turn")
-                        if name in payload
-                    },
-                    "message": f"The {payload['what']} {_verb(payload['what'])} "
-                    f"{_count(len(held))}: {', '.join(kinds[:4])}.",
-                    "hint": "Revoke it, keep it out of what tools return, and treat this log as secret.",
-                    "severity": "warning" if sure == "hint" else None,
-                    "confidence": sure,
-                    "keyword": min(secret.kind for secret in held),
-                }
-            )
-    return hits(found)
+    rows = (row for payloads in places for row in payloads.iter_rows(named=True))
+    return hits(hit for row in rows if (hit := _told(row)) is not None)
 
 
-def _sifted(payloads: pl.LazyFrame) -> pl.LazyFrame:
+def _sifted(payloads: pl.DataFrame, column: str = "text") -> pl.DataFrame:
     """The payloads that one of the patterns touches; the loose ones run only behind literals."""
-    text = pl.col("text")
+    texts = payloads[column]
     assigned, *others = secrets.LOOSE
-    loose = text.str.contains(_GATE) & text.str.contains(assigned)
-    return payloads.filter(
-        text.str.contains(secrets.PREFIXED) | loose | pl.any_horizontal(text.str.contains(other) for other in others)
-    )
+    touched = texts.str.contains(secrets.PREFIXED)
+    for pattern in others:
+        touched |= texts.str.contains(pattern)
+    gated = texts.str.contains(_GATE)
+    if gated.any():
+        touched |= gated & texts.str.contains(assigned)
+    return payloads.filter(touched)
 
 
-def _tables(trace: Trace) -> pl.LazyFrame:
+def _tables(trace: Trace) -> pl.DataFrame:
     """Tool tables with a credential (headers of servers, say), once per session."""
-    suspects = _sifted(trace.tables.lazy().select("table", "text")).collect()
+    suspects = _sifted(trace.tables.select("table", "text"))
     return (
-        trace.showings.lazy()
-        .join(suspects.lazy(), on="table")
+        trace.showings.join(suspects, on="table")
         .sort("session", "seq", "event", "pointer")
         .unique(["session", "table"], keep="first", maintain_order=True)
         .select("session", "event", "pointer", "text", what=pl.lit("tool table"))
@@ -104,3 +86,24 @@ def _count(number: int) -> str:
 
 def _verb(what: str) -> str:
     return "hold" if what in ("arguments", "instructions") else "holds"
+
+
+def _outputs(trace: Trace) -> list[pl.DataFrame]:
+    suspects = _sifted(said(trace)).drop("tool")
+    return [suspects.filter(suspects["what"] == what) for what in ("text", "error", "structured")]
+
+
+def _told(payload: dict[str, Any]) -> dict[str, Any] | None:
+    held = secrets.find(payload["text"])
+    if not held:
+        return None
+    sure = min((secret.confidence for secret in held), key=_CONFIDENCE.__getitem__)
+    kinds = sorted({f"{secret.kind} ({secret.end - secret.start} characters)" for secret in held})
+    return {
+        **{name: value for name, value in payload.items() if name not in ("text", "what")},
+        "message": f"The {payload['what']} {_verb(payload['what'])} {_count(len(held))}: {', '.join(kinds[:4])}.",
+        "hint": "Revoke it, keep it out of what tools return, and treat this log as secret.",
+        "severity": "warning" if sure == "hint" else None,
+        "confidence": sure,
+        "keyword": min(secret.kind for secret in held),
+    }

@@ -23,7 +23,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.rules.payloads import error_speakers
+from analyzer.rules.results import said
 from analyzer.trace import Trace
 
 # Frames stand at the start of a line, real or escaped. No bounded repeats: they blow the automaton up.
@@ -51,19 +53,19 @@ _GATES = (
 )
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Results with two frames or more, of tools that do not speak of errors on purpose."""
-    apart = error_speakers(trace.results["tool"], trace.settings.shell)
-    results = trace.results.lazy().filter(pl.col("rank").fill_null(0) == 0)
-    texts = pl.concat([results.select("result", "tool", text=each) for each in ("text", "error", "structured")])
+    texts = said(trace)
+    suspects = texts.filter(texts["text"].str.contains("|".join(_GATES)))
+    if suspects.is_empty():
+        return NONE
     text = pl.col("text")
     frames = pl.sum_horizontal(
         pl.when(text.str.contains(gate, literal=True)).then(text.str.count_matches(frame)).otherwise(0)
         for gate, frame in _FRAMES.items()
     )
     return (
-        texts.filter(text.str.contains("|".join(_GATES)))
-        .filter(~pl.col("tool").is_in(apart).fill_null(value=False))
+        suspects.filter(~pl.col("tool").is_in(error_speakers(trace)).fill_null(value=False))
         .with_columns(frames=frames)
         .filter(pl.col("frames") > 1)
         .sort("result", "frames", descending=[False, True])

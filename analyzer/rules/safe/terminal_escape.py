@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.rules.payloads import error_speakers
+from analyzer.rules.results import said
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
@@ -28,25 +30,24 @@ _CONTROL = "\\x1b|\\x07|\\x08|\\x00|\\x7f|\\u{9b}|\\u{9d}|\\u{90}"
 _COLOUR = "\\x1b\\[[0-9;]*[mK]"
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Payloads with control characters; each payload once."""
-    shells = error_speakers(trace.results["tool"], trace.settings.shell)
-    text = pl.col("text")
-    results = trace.results.lazy().filter(pl.col("rank").fill_null(0) == 0)
-    outputs = pl.concat([results.select("result", "tool", text=each) for each in ("text", "error", "structured")])
+    outputs, calls, messages = (
+        frame.filter(frame["text"].str.contains(_CONTROL)) for frame in (said(trace), trace.calls, trace.messages)
+    )
+    if outputs.is_empty() and calls.is_empty() and messages.is_empty():
+        return NONE
+    coloured = pl.col("tool").is_in(error_speakers(trace)).fill_null(value=False)
     places = [
-        outputs.filter(text.str.contains(_CONTROL))
-        .sort("result", maintain_order=True)
+        outputs.sort("result", maintain_order=True)
         .unique("result", keep="first", maintain_order=True)
-        .with_columns(coloured=pl.col("tool").is_in(shells).fill_null(value=False), what=pl.lit("result"))
-        .drop("tool"),
-        trace.calls.lazy().filter(text.str.contains(_CONTROL)).select("call", "text", what=pl.lit("call")),
-        trace.messages.lazy()
-        .filter(text.str.contains(_CONTROL))
-        .unique(["session", "item_id", "text"], keep="first", maintain_order=True)
-        .select("session", "event", "pointer", "turn", "text", what=pl.lit("message")),
+        .select("result", "text", coloured=coloured, what=pl.lit("result")),
+        calls.select("call", "text", what=pl.lit("call")),
+        messages.unique(["session", "item_id", "text"], keep="first", maintain_order=True).select(
+            "session", "event", "pointer", "turn", "text", what=pl.lit("message")
+        ),
     ]
-    only_colour = ~text.str.replace_all(_COLOUR, "").str.contains(_CONTROL)
+    only_colour = ~pl.col("text").str.replace_all(_COLOUR, "").str.contains(_CONTROL)
     return (
         pl.concat(places, how="diagonal")
         .with_columns(mild=pl.col("coloured").fill_null(value=False) & only_colour)

@@ -6,19 +6,17 @@ import polars as pl
 
 from analyzer.contracts.tables import ANY_TOOL
 from analyzer.rules.sentence import sentence
-from analyzer.trace import Trace
+from analyzer.trace import Trace, shared
 
 
-def advertised(trace: Trace, *conditions: pl.Expr) -> pl.LazyFrame:
-    """One row per advertised schema: `schema_id`, its first offer, `shape` of the table's provider, `sessions` (count).
+def advertised(trace: Trace, schemas: pl.Series, *conditions: pl.Expr) -> pl.DataFrame:
+    """One row per advertised schema of these: its first offer, `shape` of the table's provider, `sessions` (count).
 
     `conditions` filter the offers (columns of OFFERS and `shape`) before the first one is taken.
     """
-    offers = trace.offers.lazy().filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
     return (
-        offers.join(_shapes(trace), on=["session", "event"], how="left", maintain_order="left")
-        .filter(*conditions)
-        .sort("event", "tool", "role")
+        _offered(trace)
+        .filter(pl.col("schema_id").is_in(schemas.implode()), *conditions)
         .group_by("schema_id", maintain_order=True)
         .agg(
             pl.col("session", "tool", "role", "channel", "shape").first(),
@@ -29,23 +27,20 @@ def advertised(trace: Trace, *conditions: pl.Expr) -> pl.LazyFrame:
     )
 
 
-def facts(trace: Trace, *names: str) -> pl.LazyFrame:
+def facts(trace: Trace, *names: str) -> pl.DataFrame:
     """The facts of these kinds, with the place in the schema as `schema_pointer`."""
-    return (
-        trace.schema_facts.lazy()
-        .filter(pl.col("fact").is_in(names))
-        .select("schema_id", "fact", "value", schema_pointer="pointer")
+    return trace.schema_facts.filter(pl.col("fact").is_in(names)).select(
+        "schema_id", "fact", "value", schema_pointer="pointer"
     )
 
 
-def found(trace: Trace, stated: pl.LazyFrame, *conditions: pl.Expr) -> pl.LazyFrame:
+def found(trace: Trace, stated: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:
     """Facts with the first offer of their schema; `conditions` as in `advertised`."""
-    known = stated.collect()  # few: most schemas have nothing to be said of them
-    offers = trace.offers.filter(pl.col("schema_id").is_in(known["schema_id"].unique().implode()))
-    return known.lazy().join(advertised(trace.with_frames(offers=offers), *conditions), on="schema_id")
+    # Few: most schemas have nothing to be said of them.
+    return stated.join(advertised(trace, stated["schema_id"].unique(), *conditions), on="schema_id")
 
 
-def at_schema(rows: pl.LazyFrame, *, message: pl.Expr, hint: str, **more: pl.Expr) -> pl.LazyFrame:
+def at_schema(rows: pl.DataFrame, *, message: pl.Expr, hint: str, **more: pl.Expr) -> pl.DataFrame:
     """Hits at a place inside an advertised schema, from rows of `found`."""
     times = (
         pl.when(pl.col("sessions") > 1).then(sentence(" (advertised in {} sessions)", "sessions")).otherwise(pl.lit(""))
@@ -72,14 +67,14 @@ def where(column: str = "schema_pointer") -> pl.Expr:
     return pl.when(pl.col(column) == "").then(pl.lit("The root")).otherwise(pl.col(column))
 
 
-def listed(trace: Trace) -> pl.LazyFrame:
+@shared
+def listed(trace: Trace) -> pl.DataFrame:
     """One row per tool of each table: TOOLS of role `arguments` with `shape`, and the table's first showing.
 
     Columns besides: `session`, `event`, `channel`, `place` (pointer to the definition), `sessions` (count).
     """
     first = (
-        trace.showings.lazy()
-        .filter(pl.col("table").is_not_null())
+        trace.showings.filter(pl.col("table").is_not_null())
         .sort("event", "pointer")
         .group_by("table", maintain_order=True)
         .agg(
@@ -89,18 +84,25 @@ def listed(trace: Trace) -> pl.LazyFrame:
         )
     )
     return (
-        trace.tools.lazy()
-        .filter(pl.col("role") == "arguments", pl.col("name") != ANY_TOOL)
-        .join(trace.tables.lazy().select("table", "shape"), on="table", how="left", maintain_order="left")
+        trace.tools.filter(pl.col("role") == "arguments", pl.col("name") != ANY_TOOL)
+        .join(trace.tables.select("table", "shape"), on="table", how="left", maintain_order="left")
         .join(first, on="table", maintain_order="left")
         .with_columns(place=pl.col("list") + pl.col("pointer"))
     )
 
 
-def _shapes(trace: Trace) -> pl.LazyFrame:
+def _shapes(trace: Trace) -> pl.DataFrame:
     return (
-        trace.showings.lazy()
-        .join(trace.tables.lazy().select("table", "shape"), on="table", maintain_order="left")
+        trace.showings.join(trace.tables.select("table", "shape"), on="table", maintain_order="left")
         .unique(["session", "event"], keep="first", maintain_order=True)
         .select("session", "event", "shape")
+    )
+
+
+@shared
+def _offered(trace: Trace) -> pl.DataFrame:
+    """The offers of schemas with the shape of their table, in their order."""
+    offers = trace.offers.filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
+    return offers.join(_shapes(trace), on=["session", "event"], how="left", maintain_order="left").sort(
+        "event", "tool", "role"
     )

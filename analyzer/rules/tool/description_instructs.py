@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.safe.orders import gives_orders, order_in
+from analyzer.rules.hits import NONE
+from analyzer.rules.safe.orders import GATE, ORDER, order_in
 from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import at_schema, facts, found, listed, where
 from analyzer.trace import Trace
@@ -28,23 +29,22 @@ _HIDDEN = (
 )
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Texts of schemas and descriptions of tools."""
     text = pl.col("value")
-    bad = gives_orders(text) | text.str.contains(_HIDDEN)
-    inside = found(trace, facts(trace, "text").filter(bad))
+    hint = "Describe what the tool does; whoever wrote this wants the model to do something else."
+    stated = _suspicious(facts(trace, "text"), "value")
+    described = _suspicious(listed(trace), "description").rename({"description": "value"})
+    if stated.is_empty() and described.is_empty():
+        return NONE
     said = (
         pl.when(text.str.contains(_HIDDEN))
         .then(pl.lit("hides characters that nobody can see"))
         .otherwise(sentence("gives the model orders: {}", order_in(text)))
     )
-    hint = "Describe what the tool does; whoever wrote this wants the model to do something else."
-    schemas = at_schema(inside, message=sentence("{} {}", where(), said), hint=hint)
+    schemas = at_schema(found(trace, stated), message=sentence("{} {}", where(), said), hint=hint)
     tools = (
-        listed(trace)
-        .rename({"description": "value"})
-        .filter(bad)
-        .sort("event", "position")
+        described.sort("event", "position")
         .unique(["tool", "value"], keep="first", maintain_order=True)
         .select(
             "session",
@@ -58,3 +58,9 @@ def check(trace: Trace) -> pl.LazyFrame:
         )
     )
     return pl.concat([schemas, tools], how="diagonal")
+
+
+def _suspicious(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    texts = rows[column]
+    gated = rows.filter(texts.str.contains(GATE) | texts.str.contains(_HIDDEN))
+    return gated.filter(pl.col(column).str.contains(ORDER) | pl.col(column).str.contains(_HIDDEN))

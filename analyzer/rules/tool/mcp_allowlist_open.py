@@ -21,7 +21,7 @@ from analyzer.rules.tool.tables import allowed_tools, tables
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Server entries without an allow list; each server once."""
     found = {}
     for table in tables(trace, '"mcp"'):

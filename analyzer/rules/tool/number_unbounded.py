@@ -20,7 +20,7 @@ from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Unbounded numbers of advertised argument schemas."""
     return at_schema(
         found(trace, facts(trace, "number_unbounded"), pl.col("role") == "arguments"),

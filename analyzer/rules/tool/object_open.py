@@ -23,7 +23,7 @@ from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Levels of advertised argument schemas that are not closed."""
     how = pl.when(pl.col("value") == "true").then(pl.lit("says so")).otherwise(pl.lit("is not closed"))
     return at_schema(

@@ -42,23 +42,15 @@ from analyzer.trace import Trace
 _LEAST = 5
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Tools with containers as results and no output contract anywhere; once per tool and session."""
-    name = pl.col("tool").str.replace("^.*:", "")
-    promised = pl.concat(
-        [
-            trace.offers.lazy().filter(pl.col("role") == "output").select(name.alias("name")),
-            trace.contracts.lazy().filter(pl.col("role") == "output").select("name"),
-        ]
-    ).unique()
+    results = trace.results
+    mute = results.filter(results["tool"].is_in(_unpromised(trace).implode()))
     structured = pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])") | pl.col("structured").is_not_null()
-    apart = sorted(trace.settings.shell | trace.settings.free_text)
     return (
-        trace.results.lazy()
-        .filter(pl.col("rank") == 0, pl.col("success").fill_null(value=True), pl.col("error").is_null(), structured)
-        .with_columns(name=name)
-        .filter(~pl.col("name").is_in(apart))
-        .join(promised, on="name", how="anti", maintain_order="left")
+        mute.filter(pl.col("rank") == 0, pl.col("success").fill_null(value=True), pl.col("error").is_null())
+        .select("session", "tool", "result", "text", "structured")
+        .filter(structured)
         .sort("result")
         .group_by("session", "tool", maintain_order=True)
         .agg(pl.col("result").first(), pl.len().alias("count"))
@@ -75,3 +67,14 @@ def check(trace: Trace) -> pl.LazyFrame:
             keyword=pl.lit("output"),
         )
     )
+
+
+def _unpromised(trace: Trace) -> pl.Series:
+    """The keys of tools whose name stands in no output contract, and that do not return text on purpose."""
+    promised = {
+        *trace.offers.filter(trace.offers["role"] == "output")["tool"].unique().str.replace("^.*:", ""),
+        *trace.contracts.filter(trace.contracts["role"] == "output")["name"],
+    }
+    apart = promised | trace.settings.shell | trace.settings.free_text
+    tools = trace.results["tool"].drop_nulls().unique()
+    return tools.filter(~tools.str.replace("^.*:", "").is_in(sorted(apart)))

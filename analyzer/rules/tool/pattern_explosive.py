@@ -21,7 +21,7 @@ from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Explosive patterns of advertised schemas."""
     return at_schema(
         found(trace, facts(trace, "pattern_explosive")),

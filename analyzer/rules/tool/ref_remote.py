@@ -20,7 +20,7 @@ from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """References out of the document."""
     return at_schema(
         found(trace, facts(trace, "ref_remote")),

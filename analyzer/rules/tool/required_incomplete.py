@@ -23,7 +23,7 @@ from analyzer.trace import Trace
 _SHOWN = 5
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Objects with optional properties, all of one object together."""
     optional = (
         facts(trace, "property_optional")

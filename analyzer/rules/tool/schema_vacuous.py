@@ -23,7 +23,7 @@ from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Vacuous places of advertised schemas."""
     what = {
         "anything": "accepts anything",

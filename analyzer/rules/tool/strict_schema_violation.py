@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import at_schema, facts, found
 from analyzer.trace import Trace
@@ -30,8 +31,10 @@ _WORDS = {
 }
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Reasons against strict, for schemas that some offer wants strict."""
+    if not trace.offers["strict"].any():
+        return NONE
     reason = pl.col("value").str.split(":").list.first()
     detail = pl.col("value").str.extract("^[^:]*:(.*)$")
     words = reason.replace_strict(_WORDS, default=sentence("a limit is passed: {}", reason), return_dtype=pl.String)

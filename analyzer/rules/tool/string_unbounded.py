@@ -23,7 +23,7 @@ from analyzer.rules.tool.advertised import at_schema, facts, found, where
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Unbounded strings of advertised argument schemas."""
     kind = pl.col("value").str.extract("^([^:]*)")
     missing = pl.col("value").str.extract("^[^:]*: (.*)$").fill_null("a bound")

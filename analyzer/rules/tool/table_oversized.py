@@ -25,7 +25,7 @@ LEAST = 128 << 10
 MOST = 3 << 20
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Tables over the threshold."""
     large = trace.tables.filter(pl.col("text").str.len_bytes() >= LEAST)
     if large.is_empty():

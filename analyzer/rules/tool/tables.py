@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from analyzer.rules.payloads import NO_JSON, decode
+from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
 
@@ -27,27 +27,56 @@ class Table(NamedTuple):
 
 def tables(trace: Trace, *literals: str) -> Iterator[Table]:
     """The tables whose text holds one of the literals (all, without), in the order in which they were shown."""
+    for row in shown_tables(trace, *literals):
+        decoded = decode(row.pop("text"))
+        if isinstance(decoded, list):
+            yield Table(tools=[each if isinstance(each, dict) else {} for each in decoded], **row)
+
+
+def shown_tables(trace: Trace, *literals: str) -> Iterator[dict[str, Any]]:
+    """The same before their text is read: `text` in the place of `tools`."""
     text = pl.col("text")
-    wanted = (
-        pl.any_horizontal(text.str.contains(each, literal=True) for each in literals)
-        if literals
-        else pl.lit(value=True)
+    wanted = [pl.any_horizontal(text.str.contains(each, literal=True) for each in literals)] if literals else []
+    chosen = (
+        trace.tables.filter(*wanted).select("table", "shape", "text")
+        if wanted
+        else trace.tables.select("table", "shape", "text")
     )
-    rows = (
-        trace.showings.lazy()
-        .filter(pl.col("table").is_not_null())
+    return (
+        trace.showings.filter(pl.col("table").is_in(chosen["table"].implode()))
         .sort("event", "pointer")
         .group_by("table", maintain_order=True)
         .agg(pl.col("session", "event", "channel", "pointer").first(), pl.col("session").n_unique().alias("sessions"))
-        .join(trace.tables.lazy().filter(wanted).select("table", "shape", "text"), on="table", maintain_order="left")
-        .collect()
+        .join(chosen, on="table", maintain_order="left")
+        .iter_rows(named=True)
     )
-    for row in rows.iter_rows(named=True):
-        decoded = decode(row.pop("text"))
-        if decoded is NO_JSON or not isinstance(decoded, list):
-            continue
-        tools = [each if isinstance(each, dict) else {} for each in decoded]
-        yield Table(tools=tools, **row)
+
+
+class _Named(msgspec.Struct):
+    name: Any = None
+
+
+class _Definition(msgspec.Struct):
+    """As much of a definition as its name takes."""
+
+    name: Any = None
+    function: _Named | None = None
+    toolSpec: _Named | None = None  # noqa: N815 - the wire's word
+
+
+def names_of(table: str) -> list[str | None]:
+    """The names of the definitions in a table's text, of which nothing else is read; none where it is no list."""
+    try:
+        tools = msgspec.json.decode(table, type=list[_Definition])
+    except msgspec.ValidationError:
+        decoded = decode(table)
+        return (
+            [name_of(each) if isinstance(each, dict) else None for each in decoded] if isinstance(decoded, list) else []
+        )
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return []
+    names = (each.name or (inner.name if (inner := each.function or each.toolSpec) else None) for each in tools)
+    return [name if isinstance(name, str) else None for name in names]
 
 
 def name_of(tool: dict[str, Any]) -> str | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.advertised import listed
 from analyzer.trace import Trace
@@ -25,13 +26,15 @@ from analyzer.trace import Trace
 _REQUESTS = ["create", "update", "request"]
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Tables of requests with deferred tools and no search; the deferred tools of one table together."""
-    requests = trace.showings.lazy().filter(pl.col("channel").is_in(_REQUESTS)).sort("event", "pointer")
+    if not trace.tools["deferred"].any():
+        return NONE
+    requests = trace.showings.filter(pl.col("channel").is_in(_REQUESTS)).sort("event", "pointer")
     places = requests.unique("table", keep="first", maintain_order=True).select(
         "table", request="event", of="session", by="channel", at="pointer"
     )
-    named = trace.tables.lazy().filter(pl.col("text").str.contains('"tool_search', literal=True)).select("table")
+    named = trace.tables.filter(pl.col("text").str.contains('"tool_search', literal=True)).select("table")
     # On Anthropic's wire any tool of the client's may be the search: it returns references.
     own = (
         listed(trace).filter(pl.col("shape") == "anthropic", ~pl.col("deferred").fill_null(value=False)).select("table")

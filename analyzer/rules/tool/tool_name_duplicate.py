@@ -25,37 +25,42 @@ import polars as pl
 from analyzer.contracts.tables import ANY_TOOL
 from analyzer.pointer import join
 from analyzer.rules.hits import hits, place
-from analyzer.rules.tool.tables import name_of, tables
+from analyzer.rules.tool.tables import names_of, shown_tables
 from analyzer.trace import Trace
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Names defined twice in a list, and names that two owners share in a session."""
     found: dict[str, dict[str, Any]] = {}
-    for table in tables(trace):
-        names = [name_of(tool) for tool in table.tools]
+    for table in shown_tables(trace):
+        names = names_of(table["text"])
         for name, count in Counter(name for name in names if name is not None).items():
             if count > 1 and name not in found:
                 first, second = [index for index, each in enumerate(names) if each == name][:2]
-                owner = "mcp:" if table.shape == "mcp" else "function::"
+                owner = "mcp:" if table["shape"] == "mcp" else "function::"
                 found[name] = {
-                    "session": table.session,
-                    "event": table.event,
-                    "pointer": join(table.pointer, second),
-                    "channel": table.channel,
+                    "session": table["session"],
+                    "event": table["event"],
+                    "pointer": join(table["pointer"], second),
+                    "channel": table["channel"],
                     "tool": f"{owner}{name}" if owner != "mcp:" else None,
                     "message": f"The name {name} is defined {count} times in one list.",
                     "hint": "Keep one definition, or give them two names.",
                     "keyword": "list",
-                    "related": [place(table.event, join(table.pointer, first), "defined first")],
+                    "related": [place(table["event"], join(table["pointer"], first), "defined first")],
                 }
     return pl.concat([hits(found[name] for name in sorted(found)), _clashes(trace)])
 
 
-def _clashes(trace: Trace) -> pl.LazyFrame:
+def _clashes(trace: Trace) -> pl.DataFrame:
+    keys = trace.offers["tool"].unique()
+    shared_names = keys.filter(keys.str.replace("^.*:", "").is_duplicated())
+    if shared_names.is_empty():
+        return hits(())
     owners = (
-        trace.offers.lazy()
-        .filter(pl.col("state") == "offered", pl.col("role") == "arguments", ~pl.col("tool").str.starts_with("hosted"))
+        trace.offers.filter(
+            pl.col("state") == "offered", pl.col("role") == "arguments", ~pl.col("tool").str.starts_with("hosted")
+        )
         .filter(~pl.col("tool").str.starts_with("namespace"))
         .sort("event", "tool")
         .unique(["session", "tool"], keep="first", maintain_order=True)
@@ -65,7 +70,6 @@ def _clashes(trace: Trace) -> pl.LazyFrame:
         .agg(pl.col("tool", "event", "pointer"))
         .filter(pl.col("tool").list.len() > 1)
         .unique("tool", keep="first", maintain_order=True)
-        .collect()
     )
     return hits(
         {

@@ -35,7 +35,7 @@ _NAMES = {
 }
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Names in tool tables that do not fit the table's provider; each name once."""
     name, shape = pl.col("name"), pl.col("shape")
     bad = pl.any_horizontal((shape == key) & ~name.str.contains(pattern) for key, (pattern, _) in _NAMES.items())

@@ -25,7 +25,7 @@ from analyzer.trace import Trace
 _FACTS = ("meta_invalid", "pattern_invalid", "ref_unresolved", "root_not_object", "array_without_items")
 
 
-def check(trace: Trace) -> pl.LazyFrame:
+def check(trace: Trace) -> pl.DataFrame:
     """Facts that make a schema unusable on the wire that carried it."""
     fact, value = pl.col("fact"), pl.col("value")
     rows = (

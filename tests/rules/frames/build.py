@@ -27,7 +27,7 @@ def trace(settings: Settings | None = None, /, **rows: list[Row]) -> Trace:
 
 def hits(check: Any, made: Trace) -> list[Row]:
     """What a rule says of a trace, as rows with the columns it gave; fails where a column is none of HITS."""
-    found = check(made).collect()
+    found = check(made)
     assert {name: dtype for name, dtype in found.schema.items() if frames.HITS.get(name) != dtype} == {}
     return found.to_dicts()  # type: ignore[no-any-return]
 

@@ -21,7 +21,7 @@ def turn(name: str = "t1", **more: Any) -> Row:
 
 def texts(messages: list[Row], turns: list[Row] | None = None) -> list[str]:
     made = trace(messages=messages, turns=[turn()] if turns is None else turns, sessions=[{"session": "s1"}])
-    return [row["text"] for row in answers(made).collect().to_dicts()]
+    return [row["text"] for row in answers(made).to_dicts()]
 
 
 def test_the_final_answer_is_the_last_one_in_its_phase() -> None:
