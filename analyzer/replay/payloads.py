@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,8 +20,6 @@ _encode = msgspec.json.encode
 # An integer that a double may not hold. The decoder itself refuses what overflows a double.
 _LONG_NUMBER = re.compile(r"(?:^|[:\[,\s])-?[0-9]{16}")
 _DIGITS = "[0-9]{8}"  # four times as fast as the former, which is asked only of what this one finds
-# What JSON may begin with, in any of its dialects: a text that does not is none, whatever follows.
-_BEGINNINGS = frozenset(b' \t\r\n\f\v\x1c\x1d\x1e\x1f{["-0123456789tfnNI') | frozenset(range(0x80, 0x100))
 _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
 
 
@@ -60,56 +59,44 @@ def read_payload(text: str | None) -> Payload:
     return Payload(kind, value, *_readings(text, plain=plain))
 
 
-def read_payloads(texts: pl.Series) -> tuple[list[Any], dict[int, Payload]]:
-    """Many payloads at once: their values, and by place those that are not one JSON value that all read alike."""
-    odd: dict[int, Payload] = {}
-    values: list[Any] = []
+def value_of(text: str | None) -> Any:
+    """The value of a text that `plain_values` has read."""
+    return _decode(text or "")
+
+
+def plain_values(texts: pl.Series) -> Iterator[Any]:
+    """The object or array in each text where every parser reads it alike; None where `read_payload` must look.
+
+    A value is made when it is asked for: of long outputs a million would not fit into memory.
+    """
     # As bytes: a Python string of a text with one emoji takes four bytes for every character.
-    raws = texts.cast(pl.Binary).to_list()
-    doubtful, deep = _doubtful(texts)
-    for place, (raw, careful) in enumerate(zip(raws, doubtful, strict=True)):
-        if not careful:
-            if raw[0] not in _BEGINNINGS:
-                values.append(None)
-                odd[place] = _NOT_JSON
-                continue
-            try:
-                value = None if place in deep and too_deep(raw) else _decode(raw)
-            except (msgspec.DecodeError, RecursionError):
-                value = None
-            # What is written again just as it stands has no member twice; this is true of nearly all.
-            if value.__class__ in _PLAIN and _encode(value) == raw:
-                values.append(value)
-                continue
-        payload = read_payload(None if raw is None else raw.decode())
-        values.append(payload.value)
-        if payload.kind != "value" or payload.problem is not None or payload.ambiguous is not None:
-            odd[place] = payload
-    return values, odd
+    raws, deep = _unmarked(texts).cast(pl.Binary).to_list(), _maybe_deep(texts)
+    for place, raw in enumerate(raws):
+        try:
+            value = None if raw is None or (place in deep and too_deep(raw)) else _decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            value = None
+        # What is written again just as it stands has no member twice; this is true of nearly all.
+        yield value if value.__class__ in _PLAIN and _encode(value) == raw else None
 
 
-def _doubtful(texts: pl.Series) -> tuple[list[bool], set[int]]:
-    """Which texts are empty, too long or hold a long number; and the places of those that may be nested too deep."""
-    frame = texts.alias("text").to_frame()
-    text, length = pl.col("text"), pl.col("text").str.len_bytes()
-    found = frame.select(
-        pl.row_index("place"),
-        careful=text.is_null() | (length == 0) | (length > MAX_PAYLOAD),
-        digits=text.str.contains(_DIGITS),
-        long=length > MAX_DEPTH * 2,
-    )
-    careful = found["careful"]
-    numbers = found.filter("digits")["place"]
+_PLAIN = (dict, list)
+
+
+def _unmarked(texts: pl.Series) -> pl.Series:
+    """The texts, null in the place of those that are too long to be read or hold a number that is."""
+    marked = texts.str.len_bytes() > MAX_PAYLOAD
+    numbers = texts.str.contains(_DIGITS).arg_true()
     if numbers.len():
         long = texts.gather(numbers).str.contains(_LONG_NUMBER.pattern)
-        careful = careful.scatter(numbers.filter(long), True)
-    long = found.filter("long")["place"]
-    deep = texts.gather(long).str.count_matches(r"[\[{]") > MAX_DEPTH
-    return careful.to_list(), set(long.filter(deep))
+        marked = marked.scatter(numbers.filter(long), True)
+    return texts.set(marked, None) if marked.any() else texts
 
 
-_NOT_JSON = Payload("not_json", None)
-_PLAIN = (dict, list)
+def _maybe_deep(texts: pl.Series) -> set[int]:
+    """The places of the texts with more brackets than may be nested."""
+    long = (texts.str.len_bytes() > MAX_DEPTH * 2).arg_true()
+    return set(long.filter(texts.gather(long).str.count_matches(r"[\[{]") > MAX_DEPTH))
 
 
 def _readings(text: str, *, plain: bool) -> tuple[str | None, tuple[str, str] | None]:
