@@ -174,8 +174,6 @@ class _Reader:
 
     def take(self, block: Block) -> None:
         """Append the rows of the block."""
-        if self._order[0] != AgentsApi.name:  # which looks when it has to: one more pass over the bytes is not free
-            block.part()
         for offset, length, line in block.oversized:
             detail = f"the record has {length} bytes, the limit is {MAX_RECORD}"
             place = block.offset.index(offset) if offset in block.offset else 0

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.openai import run_state
 from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.exchange import exchange_of
+from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.openai.items import KNOWN, At, Item, Items
 from analyzer.read.openai.ledger import Ledger, Recent
 from analyzer.read.records import Block
-from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.recover import Fault, typed
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
 
@@ -91,8 +91,8 @@ class AgentsSdk:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._records = Decoding(source, rows, _record, _knows)
         self._ledger: Ledger = rows.shared.setdefault(self.name, Ledger())
         self._items = Items(self.name, rows, self._ledger, shape="responses")
         self._cursor = Cursor(rows)
@@ -109,56 +109,19 @@ class AgentsSdk:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        pointers = block.pointer
         self._ledger.trim()
         self._results.trim()
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            faults: list[Fault] = []
-            try:
-                if not block.utf8:
-                    raw.decode()
-                record = _record(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                found = _recover(raw)
-                if found is None:
-                    others.append(index)
-                    continue
-                record, raw, faults = found  # noqa: PLW2901 - the cleaned text stands for the record from here on
-            pointer = "" if pointers is None else pointers[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            self._cursor.move(place)
-            try:
-                taken = self._take(record, raw, place)
-            except (msgspec.DecodeError, RecursionError):
-                taken, faults = self._take_again(raw, place)
-            if not taken:
-                others.append(index)
-                continue
-            for fault in faults:
-                self._rows.faults.append((event, None, *fault))
-        return others
+        return self._records.read(block, self._take, alone=self._alone)
 
-    def _take_again(self, raw: bytes | Raw, place: Place) -> tuple[bool, list[Fault]]:
-        """A record in whose depths something cannot be decoded: once more from a clean text, else as an event alone."""
+    def _alone(self, record: Record, place: Place) -> None:
         self._cursor.move(place)
-        self._cursor.undo()
-        found = _recover(bytes(raw))
-        if found is None:
-            return False, []
-        record, text, faults = found
-        try:
-            return self._take(record, text, place), faults
-        except (msgspec.DecodeError, RecursionError):
-            self._cursor.move(place)
-            self._cursor.undo()
-            self._cursor.event(record.object or record.type or "record", "notice", None)
-            detail = "something inside has another type than the wire says; the record was left out"
-            return True, [*faults, Fault("member_type", "", detail)]
+        self._cursor.event(record.object or record.type or "record", "notice", None)
 
-    def _take(self, record: Record, raw: bytes | Raw, place: Place) -> bool:
+    def _take(self, record: Record, raw: bytes, place: Place) -> bool:
+        self._cursor.move(place)
+        return self._taken(record, raw, place)
+
+    def _taken(self, record: Record, raw: bytes, place: Place) -> bool:
         if record.object == "trace.span":
             self._span(record)
         elif record.object == "trace":
@@ -180,17 +143,13 @@ class AgentsSdk:
             return False
         return True
 
-    def _inside(self, raw: Raw, place: Place, pointer: str) -> bool:
+    def _inside(self, raw: bytes | Raw, place: Place, pointer: str) -> bool:
         within = msgspec.structs.replace(place, pointer=place.pointer if place.opaque else place.pointer + pointer)
-        try:
-            record = _record(raw)
-        except (msgspec.DecodeError, RecursionError):
-            found = _recover(bytes(raw))
-            if found is None:
-                return False
-            record = found[0]
+        found = self._records.opened(bytes(raw))
+        if found is None:
+            return False
         self._cursor.within(within)
-        return self._take(record, raw, within)
+        return self._taken(found.record, bytes(raw), within)
 
     def _body(self, record: Record, place: Place) -> bool:
         """A body of spans, or a page of items, which may run backwards."""
@@ -212,13 +171,14 @@ class AgentsSdk:
             self._rows.faults.append((self._cursor.next - 1, None, "more_pages", "", detail, None))
         return any(taken)
 
-    def _exchange(self, raw: bytes | Raw, place: Place) -> bool:
-        exchange = exchange_of(raw)
+    def _exchange(self, raw: bytes, place: Place) -> bool:
+        exchange = exchange_in(raw)
         if exchange is None or "/traces/ingest" not in exchange.url or exchange.request is None:
             return False
         body = exchange.request
+        self._rows.faults += [(place.event, None, *fault) for fault in unread(body)]
         within = msgspec.structs.replace(place, opaque=body.opaque)
-        return self._inside(Raw(body.frames[0]), within, body.pointer)
+        return self._inside(body.frames[0], within, body.pointer)
 
     # --- spans ------------------------------------------------------------------------------------------------------
 
@@ -303,7 +263,7 @@ class AgentsSdk:
         else:
             self._item(item, At(event, session))
 
-    def _run(self, raw: bytes | Raw) -> None:
+    def _run(self, raw: bytes) -> None:
         """A saved run."""
         state, faults = _state(raw)
         session = run_state.session_of(state)
@@ -341,7 +301,7 @@ class AgentsSdk:
             self._rows.showings.append((event, session, "request", "add", table, ""))
 
 
-def _state(raw: bytes | Raw) -> tuple[run_state.State, list[Fault]]:
+def _state(raw: bytes) -> tuple[run_state.State, list[Fault]]:
     try:
         return run_state.state_of(raw), []
     except msgspec.ValidationError:
@@ -354,15 +314,6 @@ def _is_item(record: Record) -> bool:
     if record.type is not None:
         return record.type in KNOWN and record.object is None
     return record.role in _ROLES and bool(bytes(record.content))
-
-
-def _recover(raw: bytes) -> tuple[Record, bytes, list[Fault]] | None:
-    """A record that the fast decoder refused, the text that stands for it, and its faults; None for other wires."""
-    parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not _knows(parsed[0]):
-        return None
-    found = typed(_record, parsed[0])
-    return None if found is None else (found[0], msgspec.json.encode(parsed[0]), parsed[1] + found[1])
 
 
 def _knows(record: Any) -> float:
@@ -389,7 +340,7 @@ def _knows(record: Any) -> float:
         return 0.2
     if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
         try:
-            exchange = exchange_of(msgspec.json.encode(record))
+            exchange = exchange_in(msgspec.json.encode(record))
         except (msgspec.DecodeError, RecursionError, TypeError):
             return 0.0
         return 1.0 if exchange is not None and "/traces/ingest" in exchange.url else 0.0

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
 from analyzer.read.claude.blocks import (
     At,
     Block,
@@ -24,12 +23,13 @@ from analyzer.read.claude.blocks import (
     words_of,
 )
 from analyzer.read.claude.conversation import Conversation, Conversations, Sent, digest, gist, sent_as
+from analyzer.read.decoding import Decoding
+from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.exchange import Body, exchange_of, unread
+from analyzer.read.openai.exchange import Body, Recorded, exchange_of, unread
 from analyzer.read.records import Block as Records
-from analyzer.read.records import with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 
 _STREAM = {
@@ -53,36 +53,23 @@ class Delta(msgspec.Struct, gc=False):
     stop_reason: str | None = None
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(Recorded, gc=False):
     """Everything that one record may be: a request, a response, an event of a stream, an exchange, an envelope."""
 
     type: str | None = None
     id: str | None = None
     role: str | None = None
     model: str | None = None
-    content: Raw = ABSENT
     stop_reason: str | None = None
-    messages: list[Raw] | None = None
     max_tokens: Raw = ABSENT
     tools: Raw = ABSENT
     tool_choice: Raw = ABSENT
     system: Raw = ABSENT
     output_config: Raw = ABSENT
     output_format: Raw = ABSENT
-    message: Raw = ABSENT
     index: int | None = None
     content_block: Raw = ABSENT
     delta: Raw = ABSENT
-    error: Raw = ABSENT
-    http: Raw = ABSENT
-    request: Raw = ABSENT
-    response: Raw = ABSENT
-    response_raw: Raw = ABSENT
-    body: Raw = ABSENT
-    event: Raw = ABSENT
-    data: Raw = ABSENT
-    recorded_at: str | float | None = None
-    timestamp: str | float | None = None
 
 
 class Message(msgspec.Struct, gc=False):
@@ -173,14 +160,13 @@ class AnthropicMessages:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._records = Decoding(source, rows, _record, _knows)
         self._blocks = Blocks(self.name, rows)
         self._cursor = Cursor(rows)
         self._conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
         self._asked: _Asked | None = None
         self._reply: _Reply | None = None
-        self._begun = False
 
     @staticmethod
     def sniff(records: Sequence[Any], path: str) -> float:
@@ -195,24 +181,12 @@ class AnthropicMessages:
 
     def read(self, block: Records) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, text, faults = _read(raw, sound=index not in doubtful)
-            if record is None or not self._take(record, text, place, top=True):
-                others.append(index)
-                continue
-            self._begun = True
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-        return others
+        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
-    def _take(self, record: Record, raw: bytes, place: Place, *, top: bool) -> bool:
+    def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
+        del raw
         native = record.type
         if native in _STREAM and (native != "message_start" or first(record.message) == b"{"):
             self._piece(record, native or "", place)
@@ -220,7 +194,7 @@ class AnthropicMessages:
         if native == "message" and record.role == "assistant":
             self._whole(record, place)
             return True
-        if native is None and record.messages is not None and _asks(record):
+        if native is None and first(record.messages) == b"[" and _asks(record):
             self._request(record, place)
             return True
         if native == "ping" and self._reply is not None:
@@ -233,17 +207,11 @@ class AnthropicMessages:
             self._failed(place)
             return True
         if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
-            return self._exchange(raw, place)
-        for member in ("event", "data", "message") if top else ():
-            inner: Raw = getattr(record, member)
-            if first(inner) == b"{":
-                when = record.recorded_at if record.recorded_at is not None else record.timestamp
-                found, text, faults = _read(bytes(inner), sound=True)
-                inside = _inside(place, f"/{member}", when=when)
-                if found is not None and self._take(found, text, inside, top=False):
-                    self._rows.faults += [(place.event, None, *fault) for fault in faults]
-                    return True
-        return False
+            return self._exchange(record, place)
+        return top and self._records.enveloped(record, place, self._enclosed)
+
+    def _enclosed(self, record: Record, raw: bytes, place: Place) -> bool:
+        return self._take(record, raw, place, top=False)
 
     def _move(self, place: Place) -> None:
         """Go to a place; other events of its record may be behind it."""
@@ -258,18 +226,18 @@ class AnthropicMessages:
         self._move(place)
         self._cursor.event("error", "error", session)
 
-    def _exchange(self, raw: bytes, place: Place) -> bool:
+    def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
-            exchange = exchange_of(raw)
+            exchange = exchange_of(record, _record)
         except msgspec.DecodeError:
             return False
         if exchange is None or (exchange.url and not _is_url(exchange.url)):
             return False
-        place = _inside(place, "", when=exchange.when if exchange.when is not None else place.when)
+        place = msgspec.structs.replace(place, when=exchange.when if exchange.when is not None else place.when)
         request, response = exchange.request, exchange.response
-        asked = None if request is None or request.stream else _read(request.frames[0], sound=False)[0]
-        if asked is not None and not (asked.messages is not None and (exchange.url or _asks(asked))):
+        asked = self._records.body(request)
+        if asked is not None and not (first(asked.messages) == b"[" and (exchange.url or _asks(asked))):
             asked = None
         if asked is None and not exchange.url:
             return False
@@ -280,10 +248,10 @@ class AnthropicMessages:
             self._request(asked, _of(place, request))
         refused = exchange.status is not None and exchange.status >= _REFUSED
         taken = False
-        for frame in response.frames if response is not None and not refused else ():
-            assert response is not None
-            found, text, _ = _read(frame, sound=False)
-            taken |= found is not None and self._take(found, text, _of(place, response), top=False)
+        if response is not None and not refused:
+            inside = _of(place, response)
+            for found in self._records.values(response, response.frames):
+                taken |= self._take(found.record, found.text, inside, top=False)
         self._end()
         session = self._flush(None, accepted=False if refused else None)
         if asked is None and not taken:
@@ -298,7 +266,7 @@ class AnthropicMessages:
         self._end()
         self._flush(None)
         self._move(place)
-        raws = list(map(bytes, record.messages or ()))
+        raws = listed(record.messages)
         digests = list(map(digest, raws))
         read: dict[int, _Sentence] = {}
 
@@ -328,7 +296,7 @@ class AnthropicMessages:
         here, back = self._cursor.place, self._cursor.next
         conversation = asked.conversation
         if conversation.session is None:
-            text = b",".join(map(bytes, asked.record.messages or ()))
+            text = b",".join(listed(asked.record.messages))
             conversation.session = reply or f"request-{blake2b(text, digest_size=6).hexdigest()}"
         self._cursor.move(asked.place, asked.next)
         self._ask(asked, conversation, accepted=accepted)
@@ -507,7 +475,7 @@ class AnthropicMessages:
     def _piece(self, record: Record, native: str, place: Place) -> None:
         """An event of a streamed response."""
         if native == "message_start":
-            start = _read(bytes(record.message), sound=True)[0] or Record()
+            start = self._message_of(record)
             conversation = self._answering(start.id, place)
             self._reply = _Reply(start.id or f"reply {place.event}", conversation)
         reply = self._reply
@@ -530,6 +498,10 @@ class AnthropicMessages:
             held.event, held.stopped = event, True
         elif native == "message_delta":
             self._end(_or(_delta, record.delta, Delta()).stop_reason)
+
+    def _message_of(self, record: Record) -> Record:
+        found = self._records.opened(bytes(record.message))
+        return Record() if found is None else found.record
 
     def _end(self, stop_reason: str | None = None) -> None:
         """The streamed reply is whole, or it breaks off."""
@@ -583,25 +555,6 @@ def _sentence(raw: bytes) -> _Sentence:
     return _Sentence(message.role, blocks, faults)
 
 
-def _read(raw: bytes, *, sound: bool) -> tuple[Record | None, bytes, list[Fault]]:
-    """A record, its text without what cannot be kept, and what was wrong; None where it is no object."""
-    try:
-        record = _record(raw)
-        if not sound:
-            raw.decode()
-            msgspec.json.decode(raw)
-        return record, raw, []
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict) or not _knows(parsed[0]):
-        return None, raw, []
-    found = typed(_record, parsed[0])
-    if found is None:
-        return None, raw, []
-    return found[0], msgspec.json.encode(parsed[0]), parsed[1] + found[1]
-
-
 def _or(decode: Any, raw: Raw, default: Any) -> Any:
     """What a member holds, or the default where it holds something else."""
     try:
@@ -610,11 +563,7 @@ def _or(decode: Any, raw: Raw, default: Any) -> Any:
         return default
 
 
-def _inside(place: Place, member: str, *, when: str | float | None) -> Place:
-    return msgspec.structs.replace(place, pointer=place.pointer + member, when=when)
-
-
-def _of(place: Place, body: Body) -> Place:
+def _of(place: Place, body: Body[Record]) -> Place:
     return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
 
 
@@ -641,7 +590,7 @@ def _asks(record: Record) -> bool:
     tools = bytes(record.tools)
     if b'"input_schema"' in tools:
         return True
-    messages = b",".join(map(bytes, record.messages or ()))
+    messages = bytes(record.messages)
     if record.system or any(mark in messages or mark in tools for mark in _OURS):
         return not any(mark in messages for mark in _CHATS[:2])
     if any(mark in messages or mark in tools for mark in _CHATS):

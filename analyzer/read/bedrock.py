@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
-from analyzer.read.members import held, listed, opened
+from analyzer.read.exchanged import Exchanged
+from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_of
+from analyzer.read.openai.exchange import Recorded, exchange_of
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first
 
-_REFUSED = 400
 _URL = re.compile(r"/model/([^/]+)/converse(?:-stream)?(?:$|\?)")
 _STREAM = (
     *("messageStart", "contentBlockStart", "contentBlockDelta"),
@@ -82,32 +82,20 @@ class _Piece(msgspec.Struct, gc=False):
     text: str | None = None
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(Recorded, gc=False):
     """Everything that one record may be."""
 
-    messages: Raw = ABSENT
     system: Raw = ABSENT
     toolConfig: Raw = ABSENT  # noqa: N815
     modelId: str | None = None  # noqa: N815
-    output: Raw = ABSENT
     stopReason: str | None = None  # noqa: N815
-    error: Raw = ABSENT
-    input: Raw = ABSENT
     schemaType: str | None = None  # noqa: N815
-    requestId: str | None = None  # noqa: N815
     messageStart: Raw = ABSENT  # noqa: N815
     contentBlockStart: Raw = ABSENT  # noqa: N815
     contentBlockDelta: Raw = ABSENT  # noqa: N815
     contentBlockStop: Raw = ABSENT  # noqa: N815
     messageStop: Raw = ABSENT  # noqa: N815
     metadata: Raw = ABSENT
-    http: Raw = ABSENT
-    request: Raw = ABSENT
-    response: Raw = ABSENT
-    response_raw: Raw = ABSENT
-    body: Raw = ABSENT
-    recorded_at: str | float | None = None
-    timestamp: str | float | None = None
 
 
 _record = msgspec.json.Decoder(Record).decode
@@ -154,9 +142,9 @@ class BedrockConverse:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
-        self._rows = rows
+        self._records = Decoding(source, rows, _record, _knows)
         self._dialogue = Dialogue(self.name, rows, _said)
+        self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: _Stream | None = None
 
     @staticmethod
@@ -167,27 +155,17 @@ class BedrockConverse:
 
     def close(self) -> None:
         """A stream that breaks off."""
-        self._end(None)
+        self._end()
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         self._dialogue.trim()
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, text, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or not self._take(record, text, place):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-        return others
+        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
+        del raw
         if record.schemaType == "ModelInvocationLog":
             self._invocation(record, place)
             return True
@@ -195,7 +173,7 @@ class BedrockConverse:
             self._asked(record, place, record.modelId)
             return True
         if first(record.output) == b"{" and (record.stopReason is not None or not record.input):
-            self._end(None)
+            self._end()
             message = held(_output, record.output, _Output())[0].message
             self._answer(_said(bytes(message)), record, place)
             return True
@@ -203,15 +181,15 @@ class BedrockConverse:
             self._piece(record, place)
             return True
         if first(record.error) == b"{" and not record.request:
-            self._end(None)
+            self._end()
             self._dialogue.fail(place)
             return True
         if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
-            return self._exchange(raw, place)
+            return self._exchange(record, place)
         return False
 
     def _asked(self, record: Record, place: Place, model: str | None) -> None:
-        self._end(None)
+        self._end()
         config = held(_tools, record.toolConfig, _Tools())[0]
         ask = Ask(
             listed(record.messages),
@@ -241,41 +219,27 @@ class BedrockConverse:
         for index, frame in enumerate(listed(answered)):
             inside = _inside(place, f"/output/outputBodyJson/{index}")
             self._take(held(_record, frame, Record())[0], frame, inside)
-        self._end(None)
+        self._end()
 
-    def _exchange(self, raw: bytes, place: Place) -> bool:
+    def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
-            exchange = exchange_of(raw)
+            exchange = exchange_of(record, _record)
         except msgspec.DecodeError:
             return False
         named = None if exchange is None else _URL.search(exchange.url)
         if exchange is None or (exchange.url and named is None):
             return False
-        request, response = exchange.request, exchange.response
-        asked = None
-        if request is not None and not request.stream:
-            asked = opened(request.frames[0], _record, _knows, utf8=False)[0]
-        if named is None and (asked is None or first(asked.messages) != b"["):
+        asked = self._records.body(exchange.request)
+        if asked is not None and first(asked.messages) != b"[":
+            asked = None
+        if named is None and asked is None:
             return False
-        place = msgspec.structs.replace(place, when=exchange.when if exchange.when is not None else place.when)
-        self._end(None)
-        self._dialogue.forget()
-        before = self._dialogue.cursor.next
-        if asked is not None and request is not None and first(asked.messages) == b"[":
-            self._asked(asked, _of(place, request), named[1] if named else asked.modelId)
-        refused = exchange.status is not None and exchange.status >= _REFUSED
-        if refused:
-            self._dialogue.fail(place)
-        for frame in response.frames if response is not None and not refused else ():
-            assert response is not None
-            found, text, _ = opened(frame, _record, _knows, utf8=False)
-            if found is not None:
-                self._take(found, text, _of(place, response))
-        self._end(None)
-        if self._dialogue.cursor.next == before:
-            self._dialogue.move(place)
-            self._dialogue.cursor.event("request", "request", None)
+
+        def ask(request: Record, inside: Place) -> None:
+            self._asked(request, inside, named[1] if named else request.modelId)
+
+        self._exchanged.append(exchange, place, self._records, asked=asked, ask=ask, take=self._take)
         return True
 
     # --- streams ----------------------------------------------------------------------------------------------------
@@ -284,7 +248,7 @@ class BedrockConverse:
         name = next(name for name in _STREAM if first(getattr(record, name)) == b"{")
         piece = held(_piece, getattr(record, name), _Piece())[0]
         if name == "messageStart" or (self._stream is None and name != "metadata"):
-            self._end(None)
+            self._end()
             self._stream = _Stream(place)
         self._dialogue.move(place)
         self._dialogue.cursor.event(name, "delta", self._dialogue.session)
@@ -307,7 +271,7 @@ class BedrockConverse:
         elif name == "messageStop":
             self._end(piece.stopReason or "end_turn")
 
-    def _end(self, stop: str | None) -> None:
+    def _end(self, stop: str | None = None) -> None:
         """The streamed reply is whole, or it breaks off."""
         stream, self._stream = self._stream, None
         if stream is None:
@@ -370,10 +334,6 @@ def _words(raw: Raw) -> str | None:
 
 def _inside(place: Place, member: str) -> Place:
     return msgspec.structs.replace(place, pointer=place.pointer + member)
-
-
-def _of(place: Place, body: Body) -> Place:
-    return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
 
 
 def _knows(record: Any) -> float:

@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
-from analyzer.read.members import opened
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 
 _DEEPEST = 3
 
@@ -48,7 +47,7 @@ class Bfcl:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
+        self._records = Decoding(source, rows, _record, _knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, lambda _: Said())
 
@@ -63,23 +62,18 @@ class Bfcl:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, _, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or record.id is None or (record.result is None and record.question is None):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-            self._dialogue.cursor.move(place)
-            if record.question is not None:
-                self._question(record, record.id)
-            else:
-                self._results(record, record.id)
-        return others
+        return self._records.read(block, self._take)
+
+    def _take(self, record: Record, raw: bytes, place: Place) -> bool:
+        del raw
+        if record.id is None or (record.result is None and record.question is None):
+            return False
+        self._dialogue.cursor.move(place)
+        if record.question is not None:
+            self._question(record, record.id)
+        else:
+            self._results(record, record.id)
+        return True
 
     def _question(self, record: Record, session: str) -> None:
         event, _ = self._dialogue.cursor.event("question", "session", session)

@@ -7,25 +7,25 @@ that only the provider saw and refused (`failed_generation`) is read out of the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
-from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
-from analyzer.read.members import held, listed, opened
+from analyzer.read.decoding import Decoding
+from analyzer.read.dialogue import Ask, Dialogue, Said
+from analyzer.read.exchanged import Exchanged
+from analyzer.read.members import held, listed
+from analyzer.read.openai.chunks import Choice as Piece
+from analyzer.read.openai.chunks import Pieces, chunks_of, pieces_of
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_of, unread
+from analyzer.read.openai.exchange import Body, Recorded, exchange_of
+from analyzer.read.openai.messages import refused, said_of
 from analyzer.read.records import Block
-from analyzer.read.recover import Fault
-from analyzer.read.rows import Rows, event_number
-from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
+from analyzer.read.rows import Rows
+from analyzer.read.values import ABSENT, Raw, first, text_of
 
-_REFUSED = 400
 _LISTS = {"traj": "/traj", "messages": "/messages", "history": "/history"}
-_PARTS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "image", "audio", "thinking", "reference"})
 _OTHERS = (
     b'"tool_use"',
     b'"tool_result"',
@@ -36,49 +36,7 @@ _OTHERS = (
     b'"tool-call"',
     b'"tool-result"',
 )
-_NAMED = re.compile(r"<function=(\w[\w.-]*)[^{<]*(\{.*)", re.DOTALL)
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
-
-
-class Function(msgspec.Struct, gc=False):
-    """The function of a call."""
-
-    name: str | None = None
-    arguments: Raw = ABSENT
-
-
-class Custom(msgspec.Struct, gc=False):
-    """The free text of a call."""
-
-    name: str | None = None
-    input: str | None = None
-
-
-class ToolCall(msgspec.Struct, gc=False):
-    """An entry of `tool_calls`, whole or a piece of one; tau2 has name and arguments outside."""
-
-    id: str | None = None
-    function: Function | None = None
-    custom: Custom | None = None
-    index: int | None = None
-    name: str | None = None
-    arguments: Raw = ABSENT
-
-
-class Message(msgspec.Struct, gc=False):
-    """A message, or the delta of one."""
-
-    role: str | None = None
-    content: Raw = ABSENT
-    tool_calls: Raw = ABSENT
-    function_call: Raw = ABSENT
-    tool_call_id: str | None = None
-    tool_call_ids: list[str] | None = None
-    name: str | None = None
-    refusal: str | None = None
-    id: str | None = None
-    error: Raw = ABSENT
-    requestor: str | None = None
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -97,14 +55,12 @@ class Failure(msgspec.Struct, gc=False):
     failed_generation: str | None = None
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(Recorded, gc=False):
     """Everything that one record may be."""
 
     object: str | None = None
     id: Raw = ABSENT
     model: Raw = ABSENT
-    choices: Raw = ABSENT
-    messages: Raw = ABSENT
     traj: Raw = ABSENT
     history: Raw = ABSENT
     trajectory: Raw = ABSENT
@@ -113,50 +69,16 @@ class Record(msgspec.Struct, gc=False):
     functions: Raw = ABSENT
     parallel_tool_calls: bool | None = None
     response_format: Raw = ABSENT
-    error: Raw = ABSENT
     role: str | None = None
     task_id: Raw = ABSENT
     trial: Raw = ABSENT
     session_id: str | None = None
     conversation_id: str | None = None
-    http: Raw = ABSENT
-    request: Raw = ABSENT
-    response: Raw = ABSENT
-    response_raw: Raw = ABSENT
-    body: Raw = ABSENT
-    event: Raw = ABSENT
-    data: Raw = ABSENT
-    message: Raw = ABSENT
-    recorded_at: str | float | None = None
-    timestamp: str | float | None = None
 
 
 _record = msgspec.json.Decoder(Record).decode
-_message = msgspec.json.Decoder(Message).decode
-_calls = msgspec.json.Decoder(list[ToolCall]).decode
-_call = msgspec.json.Decoder(ToolCall).decode
-_function = msgspec.json.Decoder(Function).decode
 _choices = msgspec.json.Decoder(list[Choice]).decode
 _failure = msgspec.json.Decoder(Failure).decode
-_raws = msgspec.json.Decoder(list[Raw]).decode
-
-
-class _Open(msgspec.Struct):
-    """A call that comes in pieces."""
-
-    id: str | None = None
-    name: str = ""
-    pieces: list[str] = []
-
-
-class _Stream(msgspec.Struct):
-    """A reply that comes in pieces."""
-
-    id: str
-    place: Place
-    calls: dict[int, _Open] = {}
-    texts: list[str] = []
-    stop: str | None = None
 
 
 class OpenAIChat:
@@ -178,10 +100,11 @@ class OpenAIChat:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
-        self._dialogue = Dialogue(self.name, rows, _said)
-        self._stream: _Stream | None = None
+        self._records = Decoding(source, rows, _record, _knows)
+        self._dialogue = Dialogue(self.name, rows, said_of)
+        self._exchanged = Exchanged(rows, self._dialogue, self._end)
+        self._stream: Pieces | None = None
 
     @staticmethod
     def sniff(records: Sequence[Any], path: str) -> float:
@@ -196,22 +119,11 @@ class OpenAIChat:
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         self._dialogue.trim()
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, text, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or not self._take(record, text, place, top=True):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-        return others
+        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
-    def _take(self, record: Record, raw: bytes, place: Place, *, top: bool) -> bool:
+    def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         if first(record.choices) == b"[":
             self._choices(record, place)
             return True
@@ -220,21 +132,15 @@ class OpenAIChat:
         if first(record.error) == b"{" and record.role is None:
             self._failed(record, place)
             return True
-        if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
-            return self._exchange(raw, place)
+        if first(record.request) == b"{" or first(record.http) == b"{" or record.body:
+            return self._exchange(record, place)
         if top and record.role in _ROLES and (record.object is None or record.object == "message"):
             self._alone(raw, place)
             return True
-        for member in ("event", "data", "message") if top else ():
-            inner: Raw = getattr(record, member)
-            if first(inner) == b"{":
-                when = record.recorded_at if record.recorded_at is not None else record.timestamp
-                found, text, faults = opened(bytes(inner), _record, _knows, utf8=True)
-                inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/{member}", when=when)
-                if found is not None and self._take(found, text, inside, top=False):
-                    self._rows.faults += [(place.event, None, *fault) for fault in faults]
-                    return True
-        return False
+        return top and self._records.enveloped(record, place, self._inside)
+
+    def _inside(self, record: Record, raw: bytes, place: Place) -> bool:
+        return self._take(record, raw, place, top=False)
 
     def _asked(self, record: Record, place: Place, *, exchanged: bool = False) -> bool:
         """A request, a list of messages, or a file of several lists."""
@@ -277,56 +183,55 @@ class OpenAIChat:
         event = self._dialogue.fail(place)
         if failure.failed_generation is not None and self._dialogue.session is not None:
             to = "" if place.opaque else "/error/failed_generation"
-            for index, call in enumerate(_refused(failure.failed_generation)):
+            for index, call in enumerate(refused(failure.failed_generation)):
                 self._dialogue.refused(call, event, index, to)
 
-    def _exchange(self, raw: bytes, place: Place) -> bool:
+    def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
-            exchange = exchange_of(raw)
+            exchange = exchange_of(record, _record)
         except msgspec.DecodeError:
             return False
         if exchange is None or (exchange.url and not _is_url(exchange.url)):
             return False
-        request, response = exchange.request, exchange.response
-        place = msgspec.structs.replace(place, when=exchange.when if exchange.when is not None else place.when)
-        asked = None
-        if request is not None and not request.stream:
-            asked = opened(request.frames[0], _record, _knows, utf8=False)[0]
-            if asked is not None and first(asked.messages) != b"[":
-                asked = None
+        asked = self._records.body(exchange.request)
+        if asked is not None and first(asked.messages) != b"[":
+            asked = None
         if asked is None and not exchange.url:
             return False
-        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
-        self._end()
-        self._dialogue.forget()
-        before = self._dialogue.cursor.next
-        if asked is not None and request is not None:
-            self._asked(asked, _of(place, request), exchanged=True)
-        refused = exchange.status is not None and exchange.status >= _REFUSED
-        for frame in response.frames if response is not None else ():
-            assert response is not None
-            found, text, _ = opened(frame, _record, _knows, utf8=False)
-            if found is not None and (not refused or first(found.error) == b"{"):
-                self._take(found, text, _of(place, response), top=False)
-        self._end()
-        if asked is None and self._dialogue.cursor.next == before:
-            self._dialogue.move(place)
-            self._dialogue.cursor.event("request", "request", None)
+        self._exchanged.append(
+            *(exchange, place, self._records), asked=asked, ask=self._ask, take=self._inside, stream=self._streamed
+        )
         return True
+
+    def _ask(self, record: Record, place: Place) -> None:
+        self._asked(record, place, exchanged=True)
+
+    def _streamed(self, body: Body[Record], place: Place) -> bool:
+        """The body of a streamed response, if it holds nothing but pieces."""
+        chunks = chunks_of(body.frames)
+        for each in chunks or ():
+            self._piece(each.choices or [], each.id or "", place)
+            if first(each.error) == b"{":
+                self._end()
+                self._dialogue.fail(place)
+        return chunks is not None
 
     # --- responses --------------------------------------------------------------------------------------------------
 
     def _choices(self, record: Record, place: Place) -> None:
         """A response body, or a piece of a streamed one."""
-        choices, faults = held(_choices, record.choices, list[Choice]())
         name = text_of(record.id)
-        if record.object == "chat.completion.chunk" or any(choice.delta and not choice.message for choice in choices):
-            self._piece(choices, name or "", record, place)
+        if record.object == "chat.completion.chunk":
+            self._pieces(record, name, place)
+            return
+        choices, faults = held(_choices, record.choices, list[Choice]())
+        if any(choice.delta and not choice.message for choice in choices):
+            self._pieces(record, name, place)
             return
         self._end()
         for index, choice in enumerate(choices):
-            said = _said(bytes(choice.message)) if choice.message else Said()
+            said = said_of(bytes(choice.message)) if choice.message else Said()
             reply = name if index == 0 else f"{name or place.event}#{index}"
             event = self._dialogue.answer(
                 said,
@@ -343,159 +248,30 @@ class OpenAIChat:
             event, _ = self._dialogue.cursor.event(record.object or "choices", "notice", self._dialogue.session)
             self._rows.faults += [(event, None, *fault) for fault in faults]
 
-    def _piece(self, choices: list[Choice], name: str, record: Record, place: Place) -> None:
+    def _pieces(self, record: Record, name: str | None, place: Place) -> None:
+        """An event of a streamed response."""
+        self._piece(pieces_of(record.choices), name or "", place, record.object or "chunk")
+        if first(record.error) == b"{":
+            self._failed(record, place)
+
+    def _piece(self, choices: list[Piece], name: str, place: Place, native: str = "chunk") -> None:
         stream = self._stream
         if stream is None or (name and stream.id and stream.id != name):
             self._end()
-            stream = self._stream = _Stream(name, place)
+            stream = self._stream = Pieces(name, place)
         if not place.opaque:
             self._dialogue.move(place)
-            self._dialogue.cursor.event(record.object or "chunk", "delta", self._dialogue.session)
+            self._dialogue.cursor.event(native, "delta", self._dialogue.session)
         stream.place = place
-        for choice in choices:
-            if choice.index not in (None, 0):
-                continue
-            delta = held(_message, choice.delta, Message())[0]
-            text = text_of(delta.content) if first(delta.content) == b'"' else None
-            stream.texts += [text] if text else []
-            pieces = held(_calls, delta.tool_calls, list[ToolCall]())[0]
-            for position, each in enumerate(pieces):
-                _add(stream.calls, each, each.index if each.index is not None else position)
-            if delta.function_call:
-                function = held(_function, delta.function_call, Function())[0]
-                _add(stream.calls, ToolCall(function=function), -1)
-            stream.stop = choice.finish_reason or stream.stop
-        if first(record.error) == b"{":
-            self._failed(record, place)
+        stream.add(choices)
 
     def _end(self) -> None:
         """The streamed reply is whole, or it breaks off."""
         stream, self._stream = self._stream, None
-        if stream is None:
-            return
-        cut = "in_progress" if stream.stop is None else "incomplete" if stream.stop == "length" else None
-        last = max(stream.calls, default=0)
-        calls = [
-            Call(each.id, each.name, "".join(each.pieces), "text", status=cut if index == last else None)
-            for index, each in sorted(stream.calls.items())
-            if each.id or each.name or each.pieces
-        ]
-        said = Said("assistant", "".join(stream.texts) or None, calls=calls)
-        place = msgspec.structs.replace(stream.place, opaque=True)
-        self._dialogue.answer(
-            said, place, native="chat.completion.chunk", reply=stream.id or None, stop=stream.stop, stage="stream"
-        )
-
-
-def _add(calls: dict[int, _Open], piece: ToolCall, index: int) -> None:
-    """Put a piece to its call; some hosts begin every call with index 0."""
-    opened_ = calls.get(index)
-    if opened_ is not None and piece.id and opened_.id and piece.id != opened_.id:
-        index = next((place for place, each in calls.items() if each.id == piece.id), max(calls) + 1)
-        opened_ = calls.get(index)
-    if opened_ is None:
-        opened_ = calls[index] = _Open()
-    opened_.id = opened_.id or piece.id
-    function = piece.function or Function()
-    opened_.name = opened_.name or function.name or ""
-    text = text_of(function.arguments)
-    opened_.pieces += [text] if text else []
-
-
-def _said(raw: bytes) -> Said:
-    """What one message says."""
-    message, faults = held(_message, raw, Message())
-    said = Said(message.role, faults=faults)
-    if message.role in ("tool", "function"):
-        ids: Sequence[str | None] = message.tool_call_ids or [message.tool_call_id]
-        if message.tool_call_id is None and message.tool_call_ids is None and message.role == "tool":
-            ids = [message.id]  # tau2 names a result by the id of its call
-        text, container = _content(message.content)
-        failed = bytes(message.error) == b"true"
-        success = False if failed else None
-        said.results = [Result(each, message.name, text, container, "/content", success) for each in ids]
-        return said
-    text, _ = _content(message.content)
-    said.text, said.to = text if text is not None else message.refusal, "/content" if message.content else ""
-    if first(message.tool_calls) == b"[":
-        entries, more = _entries(message.tool_calls)
-        said.faults = [*said.faults, *more]
-        for index, entry in enumerate(entries):
-            to = f"/tool_calls/{index}"
-            call = _called(entry, to)
-            if not call.name and not call.call_id and not call.text:
-                detail = "an entry without id, name and arguments"
-                said.faults = [*said.faults, Fault("member_missing", to, detail)]
-                continue
-            call.owed_by = "unknown" if message.requestor == "user" else "client"
-            said.calls = [*said.calls, call]
-    elif message.tool_calls and bytes(message.tool_calls) != b"null":
-        said.faults = [*said.faults, Fault("member_type", "/tool_calls", "no list")]
-    if first(message.function_call) == b"{":
-        function = held(_function, message.function_call, Function())[0]
-        text, container = arguments(function.arguments)
-        said.calls = [*said.calls, Call(None, function.name, text, container, "/function_call/arguments")]
-    return said
-
-
-def _entries(raw: Raw) -> tuple[list[ToolCall], list[Fault]]:
-    try:
-        return _calls(raw), []
-    except (msgspec.DecodeError, RecursionError):
-        pass
-    entries, faults = [], []
-    for index, each in enumerate(_raws(raw)):
-        entry, more = held(_call, each, ToolCall())
-        entries.append(entry)
-        faults += [Fault(fault, f"/tool_calls/{index}{where}", detail) for fault, where, detail, _ in more]
-    return entries, faults
-
-
-def _called(entry: ToolCall, to: str) -> Call:
-    if entry.custom is not None:
-        return Call(entry.id, entry.custom.name, entry.custom.input, "free", f"{to}/custom/input", "custom")
-    if entry.function is not None:
-        text, container = arguments(entry.function.arguments)
-        where = f"{to}/function/arguments" if entry.function.arguments else to
-        return Call(entry.id, entry.function.name, text, container, where)
-    text, container = arguments(entry.arguments)
-    return Call(entry.id, entry.name, text, container, f"{to}/arguments" if entry.arguments else to)
-
-
-def _content(raw: Raw) -> tuple[str | None, str]:
-    """The text of a content, and the container it stood in; known parts come back as their joined texts."""
-    kind = first(raw)
-    if kind == b'"':
-        return text_of(raw), "text"
-    if kind == b"[":
-        parts = msgspec.json.decode(raw)
-        if all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
-            return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str)), "parts"
-    text, container = arguments(raw)
-    return (None, "null") if container == "null" else (text, container)
-
-
-def _refused(text: str) -> list[Call]:
-    """The calls in a text that the provider could not take for calls."""
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        match = _NAMED.search(text)
-        if match is None:
-            return []
-        body = match[2].partition("</function>")[0]
-        return [Call(None, match[1], body, "text", owed_by="nobody")]
-    calls = []
-    for each in value if isinstance(value, list) else [value]:
-        if isinstance(each, dict) and isinstance(each.get("name"), str):
-            inner = each.get("arguments", each.get("parameters"))
-            body = inner if isinstance(inner, str) else msgspec.json.encode(inner).decode()
-            calls.append(Call(None, each["name"], body, "text", owed_by="nobody"))
-    return calls
-
-
-def _of(place: Place, body: Body) -> Place:
-    return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
+        if stream is not None:
+            place = msgspec.structs.replace(stream.place, opaque=True)
+            how: dict[str, Any] = {"native": "chat.completion.chunk", "reply": stream.id or None, "stage": "stream"}
+            self._dialogue.answer(stream.said(), place, stop=stream.stop, **how)
 
 
 def _is_url(url: str) -> bool:

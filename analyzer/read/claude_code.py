@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
 from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, is_call, is_known, is_result, words_of
+from analyzer.read.decoding import Decoding
+from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.ledger import Recent
 from analyzer.read.records import Block as Records
-from analyzer.read.records import with_surrogates
-from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
 _SPOKEN = ("user", "assistant")
@@ -112,8 +111,8 @@ class ClaudeCode:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._lines = Decoding(source, rows, _row, _knows, owns=_is_row, session=lambda: self._session)
         self._blocks = Blocks(self.name, rows)
         self._known: _Known = rows.shared.setdefault(self.name, _Known())
         self._session: str | None = None
@@ -135,33 +134,28 @@ class ClaudeCode:
 
     def read(self, block: Records) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            row, faults = _read(raw, sound=index not in doubtful)
-            if row is None:
-                others.append(index)
-                continue
-            pointer = "" if block.pointer is None else block.pointer[index]
-            self._take(row, event, (block.offset[index], block.length[index], block.line[index], pointer))
-            self._rows.faults += [(event, self._session, *fault) for fault in faults]
-        return others
+        return self._lines.read(block, self._take)
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
-    def _take(self, row: Row, event: int, place: tuple[int, int, int, str]) -> None:
+    def _take(self, row: Row, raw: bytes, place: Place) -> bool:
+        del raw
+        event = place.event
         copy = self._placed(row)
         self._when = row.timestamp or self._when
         native = row.type or "row"
         turn = self._turn(row)
         kind = "item" if native in _SPOKEN and not copy else "notice" if copy or native in _NOTICES else "unknown"
-        when = (self._when, None, None)  # a row without a time is as old as the one before it
-        self._rows.events.append((event, self._session, *place, *when, native, kind, turn, None if copy else row.uuid))
+        self._rows.events.append(
+            (
+                *(event, self._session, place.offset, place.length, place.line, place.pointer),
+                *(self._when, None, None),  # a row without a time is as old as the one before it
+                *(native, kind, turn, None if copy else row.uuid),
+            )
+        )
         self._compacted(row if row.summary else None, event)
         if copy:
-            return
+            return True
         if row.message is not None and native in _SPOKEN:
             self._spoken(row, row.message, event, turn)
         elif native == "system" and row.subtype == "compact_boundary":
@@ -171,6 +165,7 @@ class ClaudeCode:
             if first(row.tools) == b"[":
                 table = self._rows.table(bytes(row.tools), "anthropic")
                 self._rows.showings.append((event, self._session, "request", "all", table, "/tools"))
+        return True
 
     def _placed(self, row: Row) -> bool:
         """Find the session of a row; whether it is a copy, written again under the id of a resumed session."""
@@ -259,26 +254,14 @@ def _server_of(name: str | None) -> tuple[str | None, str | None]:
     return (server, tool) if found and server and tool else (None, name)
 
 
-def _read(raw: bytes, *, sound: bool) -> tuple[Row | None, list[Fault]]:
-    """A row and what was wrong with it; None where it is no row of a session."""
-    try:
-        row = _row(raw)
-        if not sound:
-            raw.decode()
-            msgspec.json.decode(raw)
-        named = row.uuid or row.session or row.session_id
-        if row.type in _SPOKEN:
-            return row if named and row.message is not None else None, []
-        if row.type in _NOTICES:
-            return row if named or row.leaf or row.snapshot_of else None, []
-        return row if row.session is not None and row.uuid is not None else None, []
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not (_is_spoken(parsed[0]) or _is_beside(parsed[0])):
-        return None, []
-    found = typed(_row, parsed[0])
-    return (None, []) if found is None else (found[0], parsed[1] + found[1])
+def _is_row(row: Row) -> bool:
+    """Whether what could be decoded is a row of a session."""
+    named = row.uuid or row.session or row.session_id
+    if row.type in _SPOKEN:
+        return named is not None and row.message is not None
+    if row.type in _NOTICES:
+        return bool(named or row.leaf or row.snapshot_of)
+    return row.session is not None and row.uuid is not None
 
 
 def _is_spoken(record: Any) -> bool:
@@ -294,6 +277,10 @@ def _is_beside(record: Any) -> bool:
         return False
     kind = record.get("type")
     return isinstance(kind, str) and kind in _NOTICES and any(name in record for name in _OWN)
+
+
+def _knows(record: Any) -> bool:
+    return _is_spoken(record) or _is_beside(record)
 
 
 def _all_beside(records: Sequence[Any]) -> bool:

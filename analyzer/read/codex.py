@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.executions import Execution, execution_of, outcome_of
 from analyzer.read.openai.items import At, Item, Items
 from analyzer.read.openai.ledger import Ledger, Recent
 from analyzer.read.records import Block
-from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
 
@@ -124,8 +123,8 @@ class Codex:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._lines = Decoding(source, rows, _line, _knows, session=lambda: self._session)
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
         self._cursor = Cursor(rows)
         self._session: str | None = None
@@ -150,58 +149,20 @@ class Codex:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        pointers = block.pointer
         for memory in (self._turns, self._calls, self._texts, self._outputs, self._ran):
             memory.trim()
         self._items.ledger.trim()
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            faults: list[Fault] = []
-            try:
-                if not block.utf8:
-                    raw.decode()
-                line = _line(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                found = _recover(raw)
-                if found is None:
-                    others.append(index)
-                    continue
-                line, faults = found
-            pointer = "" if pointers is None else pointers[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer, line.timestamp)
-            self._cursor.move(place)
-            try:
-                taken = self._take(line)
-            except (msgspec.DecodeError, RecursionError):
-                taken, faults = self._take_again(raw, place)
-            if not taken:
-                others.append(index)
-                continue
-            for fault in faults:
-                self._rows.faults.append((event, self._session, *fault))
-        return others
+        return self._lines.read(block, self._take, alone=self._alone)
 
-    def _take_again(self, raw: bytes, place: Place) -> tuple[bool, list[Fault]]:
-        """A line in whose depths something cannot be decoded: once more from a clean text, else as an event alone."""
-        self._cursor.undo()
-        found = _recover(raw)
-        if found is None:
-            return False, []
-        line, faults = found
-        try:
-            return self._take(line), faults
-        except (msgspec.DecodeError, RecursionError):
-            self._cursor.undo()
-            self._cursor.move(place)
-            self._cursor.event(line.type or "line", "notice", self._session, turn=self._turn, number=line.ordinal)
-            detail = "something inside has another type than the wire says; the line was left out"
-            return True, [*faults, Fault("member_type", "", detail)]
+    def _alone(self, line: Line, place: Place) -> None:
+        self._cursor.move(place)
+        self._cursor.event(line.type or "line", "notice", self._session, turn=self._turn, number=line.ordinal)
 
     # --- lines ------------------------------------------------------------------------------------------------------
 
-    def _take(self, line: Line) -> bool:
+    def _take(self, line: Line, raw: bytes, place: Place) -> bool:
+        del raw
+        self._cursor.move(place if line.timestamp is None else msgspec.structs.replace(place, when=line.timestamp))
         native, payload = line.type, line.payload
         if native is None:
             return False
@@ -444,15 +405,6 @@ class _Said(msgspec.Struct, gc=False):
 
 
 _said = msgspec.json.Decoder(_Said).decode
-
-
-def _recover(raw: bytes) -> tuple[Line, list[Fault]] | None:
-    """A line that the fast decoder refused, and its faults; None where it is none of this wire."""
-    parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not _knows(parsed[0]):
-        return None
-    found = typed(_line, parsed[0])
-    return None if found is None else (found[0], parsed[1] + found[1])
 
 
 def _knows(record: Any) -> bool:

@@ -12,16 +12,16 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
-from analyzer.read.members import held, listed, opened
+from analyzer.read.exchanged import Exchanged
+from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_of, unread
+from analyzer.read.openai.exchange import Body, Recorded, exchange_of
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
-_REFUSED = 400
 _MODEL = re.compile(r"/models/([^/:?]+):(?:stream)?[gG]enerateContent")
 _METHOD = re.compile(r":(?:stream)?[gG]enerateContent(?:$|\?)")
 _ROLES = {"model": "assistant", None: "user"}
@@ -71,11 +71,9 @@ class _Outcome(msgspec.Struct, gc=False):
     error: Raw = ABSENT
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(Recorded, gc=False):
     """Everything that one record may be."""
 
-    contents: Raw = ABSENT
-    candidates: Raw = ABSENT
     tools: Raw = ABSENT
     system_instruction: Raw = msgspec.field(default=ABSENT, name="systemInstruction")
     config: Raw = msgspec.field(default=ABSENT, name="generationConfig")
@@ -83,17 +81,6 @@ class Record(msgspec.Struct, gc=False):
     prompt_feedback: Raw = msgspec.field(default=ABSENT, name="promptFeedback")
     usage: Raw = msgspec.field(default=ABSENT, name="usageMetadata")
     model: str | None = None
-    error: Raw = ABSENT
-    http: Raw = ABSENT
-    request: Raw = ABSENT
-    response: Raw = ABSENT
-    response_raw: Raw = ABSENT
-    body: Raw = ABSENT
-    event: Raw = ABSENT
-    data: Raw = ABSENT
-    message: Raw = ABSENT
-    recorded_at: str | float | None = None
-    timestamp: str | float | None = None
 
 
 _record = msgspec.json.Decoder(Record).decode
@@ -134,9 +121,10 @@ class Gemini:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._records = Decoding(source, rows, _record, _knows)
         self._dialogue = Dialogue(self.name, rows, _said, positional=True)
+        self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: _Stream | None = None
 
     @staticmethod
@@ -152,22 +140,12 @@ class Gemini:
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         self._dialogue.trim()
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, text, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or not self._take(record, text, place, top=True):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-        return others
+        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
-    def _take(self, record: Record, raw: bytes, place: Place, *, top: bool) -> bool:
+    def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
+        del raw
         if first(record.candidates) == b"[" or record.prompt_feedback or (record.usage and record.response_id):
             self._reply(record, place)
             return True
@@ -179,17 +157,11 @@ class Gemini:
             self._dialogue.fail(place)
             return True
         if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
-            return self._exchange(raw, place)
-        for member in ("event", "data", "message") if top else ():
-            inner: Raw = getattr(record, member)
-            if first(inner) == b"{":
-                when = record.recorded_at if record.recorded_at is not None else record.timestamp
-                found, text, faults = opened(bytes(inner), _record, _knows, utf8=True)
-                inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/{member}", when=when)
-                if found is not None and self._take(found, text, inside, top=False):
-                    self._rows.faults += [(place.event, None, *fault) for fault in faults]
-                    return True
-        return False
+            return self._exchange(record, place)
+        return top and self._records.enveloped(record, place, self._inside)
+
+    def _inside(self, record: Record, raw: bytes, place: Place) -> bool:
+        return self._take(record, raw, place, top=False)
 
     def _asked(self, record: Record, place: Place, model: str | None) -> None:
         self._end()
@@ -208,38 +180,27 @@ class Gemini:
         )
         self._dialogue.ask(ask, place)
 
-    def _exchange(self, raw: bytes, place: Place) -> bool:
+    def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
-            exchange = exchange_of(raw)
+            exchange = exchange_of(record, _record)
         except msgspec.DecodeError:
             return False
         if exchange is None or (exchange.url and not _METHOD.search(exchange.url)):
             return False
-        request, response = exchange.request, exchange.response
-        place = msgspec.structs.replace(place, when=exchange.when if exchange.when is not None else place.when)
-        asked = None
-        if request is not None and not request.stream:
-            asked = opened(request.frames[0], _record, _knows, utf8=False)[0]
+        asked = self._records.body(exchange.request)
         if not exchange.url and (asked is None or not asked.contents):
             return False
-        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
-        self._end()
-        self._dialogue.forget()
-        before = self._dialogue.cursor.next
-        if asked is not None and request is not None and first(asked.contents) in (b"[", b"{"):
-            named = _MODEL.search(exchange.url)
-            self._asked(asked, _of(place, request), named[1] if named else asked.model)
-        refused = exchange.status is not None and exchange.status >= _REFUSED
-        for frame in _frames(response):
-            assert response is not None
-            found, text, _ = opened(frame, _record, _knows, utf8=False)
-            if found is not None and (not refused or first(found.error) == b"{"):
-                self._take(found, text, _of(place, response), top=False)
-        self._end()
-        if self._dialogue.cursor.next == before:
-            self._dialogue.move(place)
-            self._dialogue.cursor.event("request", "request", None)
+        if asked is not None and first(asked.contents) not in (b"[", b"{"):
+            asked = None
+        named = _MODEL.search(exchange.url)
+
+        def ask(request: Record, inside: Place) -> None:
+            self._asked(request, inside, named[1] if named else request.model)
+
+        self._exchanged.append(
+            *(exchange, place, self._records), asked=asked, ask=ask, take=self._inside, frames=_frames
+        )
         return True
 
     # --- responses --------------------------------------------------------------------------------------------------
@@ -337,18 +298,12 @@ def _parts_of(raw: Raw) -> list[Part]:
         return [held(_part, each, Part())[0] for each in listed(raw)]
 
 
-def _frames(body: Body | None) -> list[bytes]:
+def _frames(body: Body[Record]) -> list[bytes]:
     """The bodies in a response; a stream may be kept as one list."""
-    if body is None:
-        return []
     frames: list[bytes] = []
     for frame in body.frames:
         frames += listed(frame) if first(frame.lstrip()) == b"[" else [frame]
     return frames
-
-
-def _of(place: Place, body: Body) -> Place:
-    return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
 
 
 def _knows(record: Any) -> float:

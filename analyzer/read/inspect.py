@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
-from analyzer.read.members import held, opened
+from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 
 _PLACEHOLDERS = ("attachment://", "tc://")
 _RAW = re.compile(r"arguments:\s*(.*?)\s*(?:\n\nError details:.*)?$", re.DOTALL)
@@ -63,7 +63,7 @@ class Inspect:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
+        self._records = Decoding(source, rows, _record, _knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, _said, executed=True)
         self._listed = Dialogue(self.name, rows, _said)
@@ -80,29 +80,24 @@ class Inspect:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, _, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or not (record.samples is not None or record.epoch is not None):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-            if record.samples is None:
+        return self._records.read(block, self._log)
+
+    def _log(self, record: Sample, raw: bytes, place: Place) -> bool:
+        """A sample, or a document of several."""
+        del raw
+        if record.samples is None:
+            if record.epoch is not None:
                 self._take(record, place, None)
-                continue
-            task = record.eval.get("task") if isinstance(record.eval, dict) else None
-            for number, each in enumerate(record.samples):
-                sample = held(_sample, _encoded(each), Sample())[0]
-                inside = msgspec.structs.replace(place, pointer=f"{pointer}/samples/{number}")
-                self._take(sample, inside, task if isinstance(task, str) else None)
-            if not record.samples:
-                self._dialogue.move(place)
-                self._dialogue.cursor.event("log", "notice", None)
-        return others
+            return record.epoch is not None
+        task = record.eval.get("task") if isinstance(record.eval, dict) else None
+        for number, each in enumerate(record.samples):
+            sample = held(_sample, _encoded(each), Sample())[0]
+            inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/samples/{number}")
+            self._take(sample, inside, task if isinstance(task, str) else None)
+        if not record.samples:
+            self._dialogue.move(place)
+            self._dialogue.cursor.event("log", "notice", None)
+        return True
 
     def _take(self, sample: Sample, place: Place, task: str | None) -> None:
         """One sample: a session."""

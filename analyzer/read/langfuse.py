@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
 from analyzer.read.anymessage import call_of, encoded, payload, said_of, unpacked
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
-from analyzer.read.members import opened
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 
 _LISTS = ("messages", "input", "contents", "prompt")
 _TABLES = ("tools", "functions", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.tools")
@@ -61,7 +60,7 @@ class Langfuse:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
+        self._records = Decoding(source, rows, _record, _knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, _said, executed=True)
         memory = rows.shared.setdefault(f"{self.name} calls", ({}, {}))
@@ -81,24 +80,15 @@ class Langfuse:
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         self._dialogue.trim()
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, _, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or (record.observations is None and (record.traceId is None or record.type is None)):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-            self._take(record, place)
-        return others
+        return self._records.read(block, self._take)
 
-    def _take(self, record: Observation, place: Place) -> None:
+    def _take(self, record: Observation, raw: bytes, place: Place) -> bool:
+        del raw
+        if record.observations is None and (record.traceId is None or record.type is None):
+            return False
         if record.observations is None:
             self._observation(record, place, record.sessionId or record.traceId or "")
-            return
+            return True
         trace = record.trace if isinstance(record.trace, dict) else {}
         named = [trace.get(name) for name in ("sessionId", "id")]
         listed: list[tuple[str, int, Observation]] = []
@@ -115,6 +105,7 @@ class Langfuse:
         if not listed:
             self._dialogue.move(place)
             self._dialogue.cursor.event("trace", "notice", session or None)
+        return True
 
     def _observation(self, one: Observation, place: Place, session: str) -> None:
         here = msgspec.structs.replace(place, when=one.startTime)

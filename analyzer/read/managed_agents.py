@@ -12,14 +12,15 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from analyzer.frames import PART_BITS, PART_LIMIT
+from analyzer.frames import PART_LIMIT
 from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, words_of
-from analyzer.read.openai.exchange import exchange_of
+from analyzer.read.decoding import Decoding
+from analyzer.read.openai.cursor import Place as Where
+from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.openai.ledger import Recent
 from analyzer.read.records import Block as Records
-from analyzer.read.records import with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
 _CALLS = {"agent.tool_use": "hosted", "agent.mcp_tool_use": "mcp", "agent.custom_tool_use": "function"}
@@ -123,6 +124,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 _event = msgspec.json.Decoder(Event).decode
 _agent = msgspec.json.Decoder(Agent).decode
 _model = msgspec.json.Decoder(Model).decode
+_raw = msgspec.json.Decoder(Raw).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 
 
@@ -143,8 +145,8 @@ class ManagedAgents:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._records = Decoding(source, rows, _raw, _is_value, session=lambda: self._session)
         self._blocks = Blocks(self.name, rows)
         self._session: str | None = None
         self._event_number = 0
@@ -166,21 +168,12 @@ class ManagedAgents:
 
     def read(self, block: Records) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
-        for index, raw in enumerate(block.raw):
-            self._event_number = event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(block.offset[index], block.length[index], block.line[index], pointer)
-            text, faults = raw, _spoiled(raw) if index in doubtful else []
-            if faults is None or (faults and (text := msgspec.json.encode(_value(raw))) == b"null"):
-                others.append(index)
-            elif self._inside(Raw(text), place):
-                self._rows.faults += [(event, self._session, *fault) for fault in faults]
-            else:
-                others.append(index)
-        return others
+        return self._records.read(block, self._record)
+
+    def _record(self, record: Raw, raw: bytes, at: Where) -> bool:
+        del raw
+        self._event_number = at.event
+        return self._inside(record, Place(at.offset, at.length, at.line, at.pointer))
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -256,14 +249,15 @@ class ManagedAgents:
 
     def _exchange(self, raw: Raw, place: Place) -> bool:
         try:
-            exchange = exchange_of(raw)
+            exchange = exchange_in(raw)
         except msgspec.DecodeError:
             return False
         if exchange is None or not _is_url(exchange.url):
             return False
         named = exchange.url.partition("/v1/sessions/")[2].partition("?")[0].partition("/")[0]
         accepted = None if exchange.status is None else exchange.status < _REFUSED
-        taken = False
+        number, taken = self._event_number, False
+        self._rows.faults += [(number, self._session, *fault) for fault in unread(exchange.request, exchange.response)]
         for body, own in ((exchange.request, accepted), (exchange.response, None)):
             for frame in () if body is None else body.frames:
                 assert body is not None
@@ -445,15 +439,8 @@ def _value(raw: bytes) -> Any:
     return None if isinstance(parsed, Unreadable) else parsed[0]
 
 
-def _spoiled(raw: bytes) -> list[Fault] | None:
-    """What in a record cannot be kept as it is; nothing for nearly all, None where it is no JSON."""
-    try:
-        raw.decode()
-        msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        parsed = parse(raw)
-        return None if isinstance(parsed, Unreadable) else parsed[1]
-    return []
+def _is_value(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _is_own(name: str | None) -> bool:

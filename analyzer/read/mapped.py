@@ -84,6 +84,7 @@ class _Mapped:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
+        block.part()
         others: list[int] = []
         base = event_number(self._source, block.first)
         for index, raw in enumerate(block.raw):

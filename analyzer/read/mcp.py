@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.frames import PART_BITS, PART_LIMIT
-from analyzer.read.openai.exchange import exchange_of
+from analyzer.read.openai.exchange import exchange_in
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -156,6 +156,8 @@ class Mcp:
                 records = list(map(decode_line, block.raw))
             except (msgspec.DecodeError, RecursionError):
                 records = None
+        if records is None:
+            block.part()
         others: list[int] = []
         base = event_number(self._source, block.first)
         plain = _Plain()
@@ -304,7 +306,7 @@ class Mcp:
     def _exchange(self, record: Line, raw: bytes, place: Place) -> bool:
         """A recorded request and what came back: one answer, or a stream of messages."""
         try:
-            exchange = exchange_of(raw)
+            exchange = exchange_in(raw)
             halves = [
                 decode_half(half) for half in (record.http, record.request, record.response) if first(half) == b"{"
             ]

@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
 from analyzer.pointer import join
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
-from analyzer.read.members import held, opened
+from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
 _MODEL = frozenset({"chat", "text_completion", "generate_content", "completion", "llm"})
@@ -153,8 +153,9 @@ class OpenTelemetry:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
+        self._records = Decoding(source, rows, _record, _knows)
         self._rows = rows
+        self._waiting: list[tuple[Place, list[_Read]]] = []
         self._dialogue = Dialogue(self.name, rows, _said, executed=True)
         memory = rows.shared.setdefault(f"{self.name} traces", ({}, set(), {}, {}))
         self._sessions: dict[str, str] = memory[0]
@@ -175,27 +176,24 @@ class OpenTelemetry:
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         self._dialogue.trim()
-        others: list[int] = []
-        taken: list[tuple[Place, list[_Read]]] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, _, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            spans = None if record is None else list(_spans(record))
-            if record is None or (not spans and not _is_export(record)):
-                others.append(index)
-                continue
-            read = [_read(span, to, of) for span, to, of in spans or ()]
-            taken.append((place, read))
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-            for each in read:  # a child without the conversation's name may stand before the parent that has it
-                if each.session is not None and each.trace:
-                    self._sessions.setdefault(each.trace, each.session)
-        for place, read in taken:
-            self._batch(place, read)
+        others = self._records.read(block, self._take)
+        waiting, self._waiting = self._waiting, []
+        for place, spans in waiting:
+            self._batch(place, spans)
         return others
+
+    def _take(self, record: Record, raw: bytes, place: Place) -> bool:
+        """Keep the spans of a record: a child may stand before the parent that has the conversation's name."""
+        del raw
+        spans = list(_spans(record))
+        if not spans and not _is_export(record):
+            return False
+        read = [_read(span, to, of) for span, to, of in spans]
+        self._waiting.append((place, read))
+        for each in read:
+            if each.session is not None and each.trace:
+                self._sessions.setdefault(each.trace, each.session)
+        return True
 
     def _batch(self, place: Place, spans: list[_Read]) -> None:
         """The spans of one record, in the order in which they ended."""

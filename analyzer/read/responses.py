@@ -10,16 +10,15 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.openai.bodies import Record, asks, record_of
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_of, unread
+from analyzer.read.openai.exchange import exchange_in, exchange_of, unread
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
 from analyzer.read.records import Block
-from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first
 
 _BODIES = frozenset({"response", "response.compaction"})
@@ -44,8 +43,8 @@ class Responses:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._records = Decoding(source, rows, record_of, _knows)
         self._transcript = Transcript(self.name, rows, rows.shared.setdefault("openai", Ledger()))
         self._streaming = Streaming(self._transcript)
 
@@ -62,59 +61,23 @@ class Responses:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        pointers = block.pointer
         self._transcript.trim()
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            faults: list[Fault] = []
-            try:
-                if not block.utf8:
-                    raw.decode()
-                record = record_of(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                found = _recover(raw)
-                if found is None:
-                    others.append(index)
-                    continue
-                record, raw, faults = found  # noqa: PLW2901 - the cleaned text stands for the record from here on
-            pointer = "" if pointers is None else pointers[index]
-            place = Place(
-                event, block.offset[index], block.length[index], block.line[index], pointer, record.recorded_at
-            )
-            self._transcript.cursor.move(place)
-            try:
-                taken = self._take(record, raw, place)
-            except (msgspec.DecodeError, RecursionError):
-                taken, faults = self._take_again(raw, place)
-            if not taken:
-                others.append(index)
-                continue
-            for fault in faults:
-                self._rows.faults.append((event, None, *fault))
-        return others
+        return self._records.read(block, self._begin, alone=self._alone)
 
-    def _take_again(self, raw: bytes | Raw, place: Place) -> tuple[bool, list[Fault]]:
-        """A record in whose depths something cannot be decoded: once more from a clean text, else as an event alone."""
+    def _begin(self, record: Record, raw: bytes, place: Place) -> bool:
+        del raw
+        place = place if record.recorded_at is None else _at(place, "", when=record.recorded_at)
         self._transcript.cursor.move(place)
-        self._transcript.cursor.undo()
-        found = _recover(bytes(raw))
-        if found is None:
-            return False, []
-        record, text, faults = found
-        try:
-            return self._take(record, text, place), faults
-        except (msgspec.DecodeError, RecursionError):
-            self._transcript.cursor.move(place)
-            self._transcript.cursor.undo()
-            self._transcript.cursor.event("response", "session", None)
-            detail = "something inside has another type than the wire says; the record was left out"
-            return True, [*faults, Fault("member_type", "", detail)]
+        return self._take(record, place)
+
+    def _alone(self, record: Record, place: Place) -> None:
+        del record
+        self._transcript.cursor.move(place)
+        self._transcript.cursor.event("response", "session", None)
 
     # --- what a record is -------------------------------------------------------------------------------------------
 
-    def _take(self, record: Record, raw: bytes | Raw, place: Place) -> bool:
+    def _take(self, record: Record, place: Place) -> bool:
         native = record.type
         if native is not None:
             if native == "response.create":  # sent over a socket: a request with a type
@@ -132,7 +95,7 @@ class Responses:
             self._transcript.response(record)
             return True
         if first(record.http) == b"{" or first(record.request) == b"{" or bytes(record.body):
-            return self._exchange(raw, place)
+            return self._exchange(record, place)
         if asks(record):
             self._transcript.request(record, place)
             return True
@@ -151,17 +114,17 @@ class Responses:
                 when = record.recorded_at if record.recorded_at is not None else place.when
                 inside = _at(place, f"/{member}", when=when)
                 self._transcript.cursor.within(inside)
-                if self._take(record_of(inner), inner, inside):
+                if self._take(record_of(inner), inside):
                     return True
         return False
 
-    def _exchange(self, raw: bytes | Raw, place: Place) -> bool:
+    def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
-        exchange = exchange_of(raw)
+        exchange = exchange_of(record, record_of)
         if exchange is None or (exchange.url and "/responses" not in exchange.url):
             return False
         place = _at(place, "", when=exchange.when if exchange.when is not None else place.when)
-        request = self._opened(exchange.request)
+        request = self._records.body(exchange.request)
         response = exchange.response
         if not exchange.url and request is None:
             return False
@@ -186,8 +149,8 @@ class Responses:
             inside = _at(place, response.pointer, opaque=response.opaque)
             self._transcript.cursor.within(inside)
             try:
-                body = record_of(frame)
-                taken = self._take(body, frame, inside) if body.type is not None or body.object is not None else False
+                body = response.record or record_of(frame)
+                taken = self._take(body, inside) if body.type is not None or body.object is not None else False
             except (msgspec.DecodeError, RecursionError):
                 continue
             if not taken and bytes(body.error):
@@ -200,16 +163,6 @@ class Responses:
             self._transcript.cursor.event("request", "request", session)
         return True
 
-    @staticmethod
-    def _opened(body: Body | None) -> Record | None:
-        if body is None or body.stream or not body.frames[0].startswith(b"{"):
-            return None
-        try:
-            return record_of(body.frames[0])
-        except (msgspec.DecodeError, RecursionError):
-            found = _recover(body.frames[0])
-            return None if found is None else found[0]
-
 
 def _at(place: Place, pointer: str, *, when: str | float | None = None, opaque: bool = False) -> Place:
     return msgspec.structs.replace(
@@ -218,17 +171,6 @@ def _at(place: Place, pointer: str, *, when: str | float | None = None, opaque: 
         when=place.when if when is None else when,
         opaque=place.opaque or opaque,
     )
-
-
-def _recover(raw: bytes) -> tuple[Record, bytes, list[Fault]] | None:
-    """A record that the fast decoder refused, the text that stands for it, and its faults; None for other wires."""
-    parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict) or not _knows(parsed[0]):
-        return None
-    found = typed(record_of, parsed[0])
-    if found is None:
-        return None
-    return found[0], msgspec.json.encode(parsed[0]), parsed[1] + found[1]
 
 
 def _knows(record: Any) -> bool:
@@ -244,7 +186,7 @@ def _knows(record: Any) -> bool:
         return True
     if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
         try:
-            exchange = exchange_of(msgspec.json.encode(record))
+            exchange = exchange_in(msgspec.json.encode(record))
         except (msgspec.DecodeError, RecursionError, TypeError):
             return False
         if exchange is None or (exchange.url and "/responses" not in exchange.url):

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
-from analyzer.read.members import opened
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 
 _FINE = (0, 3)  # 3: the final answer was given
 
@@ -51,7 +50,7 @@ class ToolBench:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
+        self._records = Decoding(source, rows, _record, _knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, lambda _: Said())
 
@@ -66,21 +65,11 @@ class ToolBench:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, text, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or not isinstance(record.tree, dict):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-            self._take(record, text, place)
-        return others
+        return self._records.read(block, self._take)
 
-    def _take(self, record: Record, raw: bytes, place: Place) -> None:
+    def _take(self, record: Record, raw: bytes, place: Place) -> bool:
+        if not isinstance(record.tree, dict):
+            return False
         answer = record.answer_generation if isinstance(record.answer_generation, dict) else {}
         query = answer.get("query")
         key = query.encode("utf-8", "replace") if isinstance(query, str) else raw
@@ -98,6 +87,7 @@ class ToolBench:
         for node in _nodes(record.tree):
             cursor.within(msgspec.structs.replace(place, pointer=place.pointer + node.pointer))
             self._node(node, session)
+        return True
 
     def _node(self, node: _Node, session: str) -> None:
         cursor = self._dialogue.cursor

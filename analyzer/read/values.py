@@ -25,7 +25,7 @@ PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
 
 def first(raw: Raw | bytes) -> bytes:
     """The first byte; empty where the member is absent."""
-    return bytes(memoryview(raw)[:1])
+    return b"" if raw is ABSENT else bytes(memoryview(raw)[:1])
 
 
 def arguments(raw: Raw) -> tuple[str | None, str]:
@@ -58,6 +58,20 @@ def output(raw: Raw, supported: frozenset[str] = PARTS) -> tuple[str | None, str
         if parts and all(part.type in supported for part in parts):
             return "\n".join(part.text for part in parts if part.text is not None), "parts"
     return text.decode(), _CONTAINERS.get(text[0], "number")
+
+
+def parts_of(raw: Raw, supported: frozenset[str]) -> list[str] | None:
+    """The texts of a list of content parts; None where one is of a type that is not supported."""
+    try:
+        parts = _parts(raw)
+        return (
+            [part.text for part in parts if part.text is not None] if all(p.type in supported for p in parts) else None
+        )
+    except msgspec.DecodeError:
+        found = msgspec.json.decode(raw)
+    if not all(isinstance(part, dict) and part.get("type") in supported for part in found):
+        return None
+    return [part["text"] for part in found if isinstance(part.get("text"), str)]
 
 
 def text_of(raw: Raw) -> str | None:

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.frames import PART_BITS
 from analyzer.read.anymessage import payload, said_of
+from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
-from analyzer.read.members import listed, opened
+from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
-from analyzer.read.rows import Rows, event_number
+from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 
 _OWN = ("tool-input-", "tool-output-", "tool-approval-")
@@ -88,8 +88,8 @@ class VercelAI:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._source = source
         self._rows = rows
+        self._records = Decoding(source, rows, _record, _knows)
         self._dialogue = Dialogue(self.name, rows, _said)
         self._stream: _Stream | None = None
 
@@ -106,18 +106,7 @@ class VercelAI:
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         self._dialogue.trim()
-        others: list[int] = []
-        base = event_number(self._source, block.first)
-        for index, raw in enumerate(block.raw):
-            event = base + (index << PART_BITS)
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
-            record, text, faults = opened(raw, _record, _knows, utf8=block.utf8)
-            if record is None or not self._take(record, text, place):
-                others.append(index)
-                continue
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-        return others
+        return self._records.read(block, self._take)
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         kind = record.type or ""

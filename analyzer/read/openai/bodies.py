@@ -4,47 +4,31 @@ from __future__ import annotations
 
 import msgspec
 
+from analyzer.read.openai.exchange import Recorded
 from analyzer.read.openai.items import Item
 from analyzer.read.values import ABSENT, Raw, first
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(Recorded, gc=False):
     """Everything that one record may be: a request, a response, a chunk of a stream, an exchange, an envelope."""
 
     type: str | None = None
     object: str | None = None
     id: str | None = None
     model: str | None = None
-    status: Raw = ABSENT
     created_at: float | None = None
-    input: Raw = ABSENT
-    output: Raw = ABSENT
     tools: Raw = ABSENT
     instructions: Raw = ABSENT
-    text: Raw = ABSENT
     parallel_tool_calls: bool | None = None
     previous_response_id: str | None = None
     conversation: Raw = ABSENT
     stream: Raw = ABSENT
     store: Raw = ABSENT
-    messages: Raw = ABSENT
-    error: Raw = ABSENT
-    response: Raw = ABSENT
-    response_raw: Raw = ABSENT
     item: Item | None = None
     output_index: int | None = None
     item_id: str | None = None
     delta: Raw = ABSENT
     arguments: Raw = ABSENT
-    http: Raw = ABSENT
-    request: Raw = ABSENT
-    body: Raw = ABSENT
-    path: Raw = ABSENT
-    url: Raw = ABSENT
-    uri: Raw = ABSENT
-    event: Raw = ABSENT
-    data: Raw = ABSENT
-    recorded_at: str | float | None = None
 
 
 record_of = msgspec.json.Decoder(Record).decode

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,45 +20,36 @@ from analyzer.read.values import ABSENT, Raw, first
 _string = msgspec.json.Decoder(str).decode
 
 
-class Body(msgspec.Struct, frozen=True, gc=False):
-    """The body of a half: one JSON value, or the frames of an event stream."""
+class Recorded(msgspec.Struct, gc=False):
+    """What recorders put around bodies, and the members that tell a bare body: a record, or a half of an exchange.
 
-    frames: tuple[bytes, ...]
-    pointer: str
-    opaque: bool
-    stream: bool = False
+    The record of a wire extends it, so that a body which stands bare is decoded once.
+    """
 
-
-class Exchange(msgspec.Struct, frozen=True, gc=False):
-    """What was asked and answered; `url` is empty where the recorder left it out."""
-
-    url: str
-    request: Body | None
-    response: Body | None
-    status: int | None
-    when: str | float | None
-
-
-class _Text(msgspec.Struct, gc=False):
-    text: Raw = ABSENT
-    string: Raw = ABSENT
-    encoding: Raw = ABSENT
-
-
-class _Half(msgspec.Struct, gc=False):
-    """One half, in any recorder's words; a body that stands bare shows itself by a member that only bodies have."""
-
-    url: str | None = None
-    uri: str | None = None
-    path: str | None = None
-    status: Raw = ABSENT
-    status_code: int | None = None
-    code: Raw = ABSENT
+    http: Raw = ABSENT
+    request: Raw = ABSENT
+    response: Raw = ABSENT
+    response_raw: Raw = ABSENT
+    path: Raw = ABSENT
+    uri: Raw = ABSENT
+    url: Raw = ABSENT
     body: Raw = ABSENT
+    status: Raw = ABSENT
+    status_code: Raw = ABSENT
+    code: Raw = ABSENT
+    event: Raw = ABSENT
+    data: Raw = ABSENT
+    message: Raw = ABSENT
+    timestamp: str | float | None = None
+    recorded_at: str | float | None = None
+    startedDateTime: Raw = ABSENT  # noqa: N815 - HAR's name
     json: Raw = ABSENT
     parsed_body: Raw = ABSENT
     postData: Raw = ABSENT  # noqa: N815 - HAR's name
     content: Raw = ABSENT
+    text: Raw = ABSENT
+    string: Raw = ABSENT
+    encoding: Raw = ABSENT
     input: Raw = ABSENT
     output: Raw = ABSENT
     error: Raw = ABSENT
@@ -65,26 +58,34 @@ class _Half(msgspec.Struct, gc=False):
     contents: Raw = ABSENT
     candidates: Raw = ABSENT
     jsonrpc: Raw = ABSENT
-    type: Raw = ABSENT
 
 
-class _Whole(msgspec.Struct, gc=False):
-    http: Raw = ABSENT
-    request: Raw = ABSENT
-    response: Raw = ABSENT
-    response_raw: Raw = ABSENT
-    path: str | None = None
-    uri: str | None = None
-    url: str | None = None
-    body: Raw = ABSENT
-    status: Raw = ABSENT
-    recorded_at: str | float | None = None
-    startedDateTime: str | None = None  # noqa: N815 - HAR's name
+R = TypeVar("R", bound=Recorded)
+S = TypeVar("S")
 
 
-_whole = msgspec.json.Decoder(_Whole).decode
-_half = msgspec.json.Decoder(_Half).decode
-_text = msgspec.json.Decoder(_Text).decode
+class Body(msgspec.Struct, Generic[S], frozen=True, gc=False):
+    """The body of a half: one JSON value, or the frames of an event stream."""
+
+    frames: tuple[bytes, ...]
+    pointer: str
+    opaque: bool
+    stream: bool = False
+    record: S | None = None
+    """The value, where it was decoded on the way."""
+
+
+class Exchange(msgspec.Struct, Generic[S], frozen=True, gc=False):
+    """What was asked and answered; `url` is empty where the recorder left it out."""
+
+    url: str
+    request: Body[S] | None
+    response: Body[S] | None
+    status: int | None
+    when: str | float | None
+
+
+_recorded = msgspec.json.Decoder(Recorded).decode
 _skip = msgspec.json.Decoder(Raw).decode
 # Texts inside JSON may hold what Python takes for line ends (U+2028 and others).
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -93,58 +94,77 @@ _JSON = re.compile(rb"""\{\s*(?:["}]|$)|\[\s*(?:["{\[\]]|$)""")
 _MEMBERS = ("parsed_body", "json", "body", "postData", "content")
 
 
-def exchange_of(raw: bytes | Raw) -> Exchange | None:
-    """Take an exchange apart. Raises msgspec.DecodeError where it holds members of other types."""
-    whole = _whole(raw)
-    asked = "http" if first(whole.http) == b"{" else "request"
-    url, status = whole.uri or whole.url or whole.path or "", whole.status
-    request: Body | None = None
-    if first(getattr(whole, asked)) == b"{":
-        half = _half(getattr(whole, asked))
-        url = half.url or half.uri or half.path or url
-        request = _body(
-            half, getattr(whole, asked), f"/{asked}", bare=half.input or half.messages or half.contents or half.jsonrpc
-        )
-    elif bytes(whole.body):
-        request = _open(whole.body, "/body")
-    response: Body | None = None
+def exchange_in(raw: bytes | Raw) -> Exchange[Recorded] | None:
+    """Take the exchange in a JSON text apart. Raises msgspec.DecodeError where it holds members of other types."""
+    return exchange_of(_recorded(raw), _recorded)
+
+
+def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | None:
+    """Take an exchange apart; `decode` reads its bodies.
+
+    Raises msgspec.DecodeError where it holds members of other types.
+    """
+    asked, name = (whole.http, "/http") if first(whole.http) == b"{" else (whole.request, "/request")
+    url, status = _word(whole.uri) or _word(whole.url) or _word(whole.path), whole.status
+    when = whole.recorded_at or _word(whole.startedDateTime) or None
+    request: Body[R] | None = None
+    if first(asked) == b"{":
+        half, record = _half(asked, decode)
+        url = _word(half.url) or _word(half.uri) or _word(half.path) or url
+        bare = half.input or half.messages or half.contents or half.jsonrpc
+        request = Body((bytes(asked),), name, False, False, record) if bare else _wrapped(half, name, decode)
+    elif whole.body:
+        request = _open(whole.body, "/body", decode)
+    response: Body[R] | None = None
     if first(whole.response) == b"{":
-        half = _half(whole.response)
-        # A list is the content of a message; what HAR calls content is an object.
-        blocks = half.content if first(half.content) == b"[" else ABSENT
-        bare = half.output or half.error or half.choices or half.candidates or half.jsonrpc or blocks
-        response = _body(half, whole.response, "/response", bare=bare)
-        status = half.status if bytes(half.status) else status
-        if half.status_code is not None:
-            status = Raw(str(half.status_code).encode())
+        half, record = _half(whole.response, decode)
+        bare = half.output or half.error or half.choices or half.candidates or half.jsonrpc
+        if (
+            bare or first(half.content) == b"["
+        ):  # a list is the content of a message; what HAR calls content is an object
+            response = Body((bytes(whole.response),), "/response", False, False, record)
+        else:
+            response = _wrapped(half, "/response", decode)
+        status = half.status_code if first(half.status_code) not in (b"", b"n") else half.status or status
     elif first(whole.response) == b'"':
-        response = _open(whole.response, "/response")
+        response = opened(_string(whole.response), "/response")
     elif first(whole.response_raw) == b'"':
-        response = _open(whole.response_raw, "/response_raw")
+        response = opened(_string(whole.response_raw), "/response_raw")
     if request is None and response is None:
         return None
-    return Exchange(url, request, response, _code(status), whole.recorded_at or whole.startedDateTime)
+    return Exchange(url, request, response, _code(status), when)
 
 
-def _body(half: _Half, raw: Raw, pointer: str, *, bare: Raw) -> Body | None:
-    if bytes(bare):
-        return Body((bytes(raw),), pointer, opaque=False)
+def _word(raw: Raw) -> str:
+    """A member that is a string, or nothing."""
+    return _string(raw) if raw and first(raw) != b"n" else ""
+
+
+def _half(raw: Raw, decode: Callable[[Raw], R]) -> tuple[Recorded, R | None]:
+    """What stands in an exchange, and the same as a record of the wire, where it is one."""
+    try:
+        record = decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return _recorded(raw), None
+    return record, record
+
+
+def _wrapped(half: Recorded, pointer: str, decode: Callable[[Raw], R]) -> Body[R] | None:
     for member in _MEMBERS:
         value: Raw = getattr(half, member)
-        if bytes(value) and bytes(value) != b"null":
-            return _open(value, f"{pointer}/{member}")
+        if value and bytes(value) != b"null":
+            return _open(value, f"{pointer}/{member}", decode)
     return None
 
 
-def _open(value: Raw, pointer: str) -> Body | None:
+def _open(value: Raw, pointer: str, decode: Callable[[Raw], R]) -> Body[R] | None:
     kind = first(value)
     if kind == b"{":
-        held = _text(value)
-        for member in ("text", "string"):
-            text: Raw = getattr(held, member)
+        held, record = _half(value, decode)
+        for member, text in (("text", held.text), ("string", held.string)):
             if first(text) == b'"':
                 return opened(_decoded(_string(text), bytes(held.encoding)), f"{pointer}/{member}")
-        return Body((bytes(value),), pointer, opaque=False)
+        return Body((bytes(value),), pointer, False, False, record)
     if kind == b"[":
         return Body((bytes(value),), pointer, opaque=False)
     return opened(_string(value), pointer) if kind == b'"' else None
@@ -159,31 +179,45 @@ def _decoded(text: str, encoding: bytes) -> str:
         return ""
 
 
-def opened(text: str, pointer: str) -> Body | None:
+def opened(text: str, pointer: str) -> Body[Any] | None:
     """A body that was kept as text: JSON, or an event stream."""
     stripped = text.lstrip("\ufeff \t\r\n")
     if stripped.startswith(("{", "[")):
         return Body((stripped.encode("utf-8", "replace"),), pointer, opaque=True)
     if not stripped.startswith(("data:", "event:", ":", "id:")):
         return None
+    return Body(_frames(stripped), pointer, opaque=True, stream=True)
+
+
+def _frames(text: str) -> tuple[bytes, ...]:
+    """The data of the events of a stream."""
+    if "\r" not in text:
+        events = text.encode("utf-8", "replace").split(b"\n\n")
+        if not events[-1]:
+            events.pop()
+        if all(event.startswith(b"data: ") and b"\n" not in event for event in events):
+            return tuple([event[6:] for event in events])
     frames: list[bytes] = []
     data: list[str] = []
-    for line in [*_LINE_END.split(stripped), ""]:
+    for line in [*_LINE_END.split(text), ""]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:
             frames.append("\n".join(data).encode("utf-8", "replace"))
             data = []
-    return Body(tuple(frames), pointer, opaque=True, stream=True)
+    return tuple(frames)
 
 
-def unread(*bodies: Body | None) -> list[Fault]:
+def unread(*bodies: Body[Any] | None) -> list[Fault]:
     """What was kept as text, begins as JSON does and is none: a recorder has mostly cut it."""
     faults: list[Fault] = []
     for body in bodies:
-        for frame in body.frames if body is not None and body.opaque else ():
-            parsed = parse(frame) if _JSON.match(frame) and not _is_json(frame) else None
-            if body is not None and isinstance(parsed, Unreadable):
+        if body is None or not body.opaque:
+            continue
+        frames = [frame for frame in body.frames if _JSON.match(frame)]
+        for frame in frames if not _is_json(b"[" + b",".join(frames) + b"]") else ():
+            parsed = parse(frame) if not _is_json(frame) else None
+            if isinstance(parsed, Unreadable):
                 what = f"the text at {body.pointer}"
                 detail = f"{what} is cut" if parsed.cut else f"{what} is no JSON: {parsed.detail}"
                 faults.append(Fault("unreadable", "", detail, parsed.at))
@@ -201,5 +235,5 @@ def _is_json(frame: bytes) -> bool:
 def _code(raw: Raw) -> int | None:
     text = bytes(raw)
     if text[:1] == b"{":
-        text = bytes(_half(raw).code)
+        text = bytes(_recorded(raw).code)
     return int(text) if text.isdigit() and len(text) < 5 else None

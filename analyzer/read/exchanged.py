@@ -1,0 +1,67 @@
+"""Requests recorded together with their responses, for the wires whose requests hold the conversation so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from analyzer.read.decoding import Decoding
+from analyzer.read.dialogue import Dialogue
+from analyzer.read.openai.cursor import Place
+from analyzer.read.openai.exchange import Body, Exchange, Recorded, unread
+from analyzer.read.rows import Rows
+from analyzer.read.values import first
+
+_REFUSED = 400
+R = TypeVar("R", bound=Recorded)
+
+
+class Exchanged:
+    """Appends exchanges for the adapter of one source; `end` closes a stream that is open."""
+
+    def __init__(self, rows: Rows, dialogue: Dialogue, end: Callable[[], None]) -> None:
+        self._rows = rows
+        self._dialogue = dialogue
+        self._end = end
+
+    def append(
+        self,
+        exchange: Exchange[R],
+        place: Place,
+        decoding: Decoding[R],
+        *,
+        asked: R | None,
+        ask: Callable[[R, Place], object],
+        take: Callable[[R, bytes, Place], object],
+        stream: Callable[[Body[R], Place], bool] | None = None,
+        frames: Callable[[Body[R]], Sequence[bytes]] = lambda body: body.frames,
+    ) -> None:
+        """Append a request, if it could be read, and what came back; `stream` may take a streamed one as a whole."""
+        request, response = exchange.request, exchange.response
+        place = place if exchange.when is None else msgspec.structs.replace(place, when=exchange.when)
+        self._rows.faults += [(place.event, None, *fault) for fault in unread(request, response)]
+        self._end()
+        self._dialogue.forget()
+        before = self._dialogue.cursor.next
+        if asked is not None and request is not None:
+            ask(asked, _of(place, request))
+        if response is not None:
+            inside = _of(place, response)
+            refused = exchange.status is not None and exchange.status >= _REFUSED
+            if refused or stream is None or not response.stream or not stream(response, inside):
+                for found in decoding.values(response, frames(response)):
+                    if not refused or first(found.record.error) == b"{":
+                        take(found.record, found.text, inside)
+                        refused = False
+            if refused:
+                self._dialogue.fail(place)
+        self._end()
+        if self._dialogue.cursor.next == before:
+            self._dialogue.move(place)
+            self._dialogue.cursor.event("request", "request", None)
+
+
+def _of(place: Place, body: Body[Any]) -> Place:
+    return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)

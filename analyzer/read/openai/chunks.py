@@ -1,0 +1,115 @@
+"""Replies of chat completions that come in pieces."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.read.dialogue import Call, Said
+from analyzer.read.members import held
+from analyzer.read.openai.cursor import Place
+from analyzer.read.openai.messages import Function, ToolCall
+from analyzer.read.values import ABSENT, Raw, first, text_of
+
+
+class Delta(msgspec.Struct, gc=False):
+    """A piece of a message."""
+
+    content: Raw = ABSENT
+    tool_calls: list[ToolCall] | None = None
+    function_call: Function | None = None
+
+
+class Choice(msgspec.Struct, gc=False):
+    """A piece of one of the alternatives."""
+
+    delta: Delta | None = None
+    finish_reason: str | None = None
+    index: int | None = None
+
+
+class Chunk(msgspec.Struct, gc=False):
+    """One event of a stream."""
+
+    object: str | None = None
+    id: str | None = None
+    choices: list[Choice] | None = None
+    error: Raw = ABSENT
+
+
+_choices = msgspec.json.Decoder(list[Choice]).decode
+_chunks = msgspec.json.Decoder(list[Chunk]).decode
+
+
+class _Open(msgspec.Struct):
+    """A call that comes in pieces."""
+
+    id: str | None = None
+    name: str = ""
+    pieces: list[str] = []
+
+
+class Pieces(msgspec.Struct):
+    """A reply as far as it has come."""
+
+    id: str
+    place: Place
+    calls: dict[int, _Open] = {}
+    texts: list[str] = []
+    stop: str | None = None
+
+    def add(self, choices: list[Choice]) -> None:
+        """Put the next pieces to those before."""
+        for choice in choices:
+            if choice.index not in (None, 0):
+                continue
+            delta = choice.delta
+            if delta is not None:
+                if first(delta.content) == b'"' and (text := text_of(delta.content)):
+                    self.texts.append(text)
+                for position, each in enumerate(delta.tool_calls or ()):
+                    self._call(each, each.index if each.index is not None else position)
+                if delta.function_call is not None:
+                    self._call(ToolCall(function=delta.function_call), -1)
+            self.stop = choice.finish_reason or self.stop
+
+    def _call(self, piece: ToolCall, index: int) -> None:
+        """Put a piece to its call; some hosts begin every call with index 0."""
+        calls = self.calls
+        begun = calls.get(index)
+        if begun is not None and piece.id and begun.id and piece.id != begun.id:
+            index = next((place for place, each in calls.items() if each.id == piece.id), max(calls) + 1)
+            begun = calls.get(index)
+        if begun is None:
+            begun = calls[index] = _Open()
+        begun.id = begun.id or piece.id
+        function = piece.function
+        if function is not None:
+            begun.name = begun.name or function.name or ""
+            text = text_of(function.arguments)
+            begun.pieces += [text] if text else []
+
+    def said(self) -> Said:
+        """What they say together."""
+        cut = "in_progress" if self.stop is None else "incomplete" if self.stop == "length" else None
+        last = max(self.calls, default=0)
+        calls = [
+            Call(each.id, each.name, "".join(each.pieces), "text", status=cut if index == last else None)
+            for index, each in sorted(self.calls.items())
+            if each.id or each.name or each.pieces
+        ]
+        return Said("assistant", "".join(self.texts) or None, calls=calls)
+
+
+def pieces_of(raw: Raw) -> list[Choice]:
+    """The pieces in the choices of one event."""
+    return held(_choices, raw, list[Choice]())[0]
+
+
+def chunks_of(frames: tuple[bytes, ...]) -> list[Chunk] | None:
+    """All events of a stream, read at once; None where one of them is something else."""
+    try:
+        chunks = _chunks(b"[" + b",".join([frame for frame in frames if frame != b"[DONE]"]) + b"]")
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    plain = all(each.object == "chat.completion.chunk" and each.choices is not None for each in chunks)
+    return chunks if plain else None

@@ -1,0 +1,154 @@
+"""Messages of chat completions: what they say, the calls and results in them, and calls that only the provider saw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from analyzer.read.dialogue import Call, Result, Said
+from analyzer.read.members import held
+from analyzer.read.recover import Fault
+from analyzer.read.values import ABSENT, Raw, arguments, first, parts_of, text_of
+
+_PARTS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "image", "audio", "thinking", "reference"})
+_NAMED = re.compile(r"<function=(\w[\w.-]*)[^{<]*(\{.*)", re.DOTALL)
+
+
+class Function(msgspec.Struct, gc=False):
+    """The function of a call."""
+
+    name: str | None = None
+    arguments: Raw = ABSENT
+
+
+class Custom(msgspec.Struct, gc=False):
+    """The free text of a call."""
+
+    name: str | None = None
+    input: str | None = None
+
+
+class ToolCall(msgspec.Struct, gc=False):
+    """An entry of `tool_calls`, whole or a piece of one; tau2 has name and arguments outside."""
+
+    id: str | None = None
+    function: Function | None = None
+    custom: Custom | None = None
+    index: int | None = None
+    name: str | None = None
+    arguments: Raw = ABSENT
+
+
+class Message(msgspec.Struct, gc=False):
+    """A message, or the delta of one."""
+
+    role: str | None = None
+    content: Raw = ABSENT
+    tool_calls: Raw = ABSENT
+    function_call: Raw = ABSENT
+    tool_call_id: str | None = None
+    tool_call_ids: list[str] | None = None
+    name: str | None = None
+    refusal: str | None = None
+    id: str | None = None
+    error: Raw = ABSENT
+    requestor: str | None = None
+
+
+message_of = msgspec.json.Decoder(Message).decode
+calls_of = msgspec.json.Decoder(list[ToolCall]).decode
+function_of = msgspec.json.Decoder(Function).decode
+_call = msgspec.json.Decoder(ToolCall).decode
+_raws = msgspec.json.Decoder(list[Raw]).decode
+
+
+def said_of(raw: bytes) -> Said:
+    """What one message says."""
+    message, faults = held(message_of, raw, Message())
+    said = Said(message.role, faults=faults)
+    if message.role in ("tool", "function"):
+        ids: Sequence[str | None] = message.tool_call_ids or [message.tool_call_id]
+        if message.tool_call_id is None and message.tool_call_ids is None and message.role == "tool":
+            ids = [message.id]  # tau2 names a result by the id of its call
+        text, container = _content(message.content)
+        failed = bytes(message.error) == b"true"
+        success = False if failed else None
+        said.results = [Result(each, message.name, text, container, "/content", success) for each in ids]
+        return said
+    text, _ = _content(message.content)
+    said.text, said.to = text if text is not None else message.refusal, "/content" if message.content else ""
+    if first(message.tool_calls) == b"[":
+        entries, more = _entries(message.tool_calls)
+        said.faults = [*said.faults, *more]
+        for index, entry in enumerate(entries):
+            to = f"/tool_calls/{index}"
+            call = _called(entry, to)
+            if not call.name and not call.call_id and not call.text:
+                detail = "an entry without id, name and arguments"
+                said.faults = [*said.faults, Fault("member_missing", to, detail)]
+                continue
+            call.owed_by = "unknown" if message.requestor == "user" else "client"
+            said.calls = [*said.calls, call]
+    elif message.tool_calls and bytes(message.tool_calls) != b"null":
+        said.faults = [*said.faults, Fault("member_type", "/tool_calls", "no list")]
+    if first(message.function_call) == b"{":
+        function = held(function_of, message.function_call, Function())[0]
+        text, container = arguments(function.arguments)
+        said.calls = [*said.calls, Call(None, function.name, text, container, "/function_call/arguments")]
+    return said
+
+
+def _entries(raw: Raw) -> tuple[list[ToolCall], list[Fault]]:
+    try:
+        return calls_of(raw), []
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    entries, faults = [], []
+    for index, each in enumerate(_raws(raw)):
+        entry, more = held(_call, each, ToolCall())
+        entries.append(entry)
+        faults += [Fault(fault, f"/tool_calls/{index}{where}", detail) for fault, where, detail, _ in more]
+    return entries, faults
+
+
+def _called(entry: ToolCall, to: str) -> Call:
+    if entry.custom is not None:
+        return Call(entry.id, entry.custom.name, entry.custom.input, "free", f"{to}/custom/input", "custom")
+    if entry.function is not None:
+        text, container = arguments(entry.function.arguments)
+        where = f"{to}/function/arguments" if entry.function.arguments else to
+        return Call(entry.id, entry.function.name, text, container, where)
+    text, container = arguments(entry.arguments)
+    return Call(entry.id, entry.name, text, container, f"{to}/arguments" if entry.arguments else to)
+
+
+def _content(raw: Raw) -> tuple[str | None, str]:
+    """The text of a content, and the container it stood in; known parts come back as their joined texts."""
+    kind = first(raw)
+    if kind == b'"':
+        return text_of(raw), "text"
+    if kind == b"[" and (texts := parts_of(raw, _PARTS)) is not None:
+        return "\n".join(texts), "parts"
+    text, container = arguments(raw)
+    return (None, "null") if container == "null" else (text, container)
+
+
+def refused(text: str) -> list[Call]:
+    """The calls in a text that the provider could not take for calls."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        match = _NAMED.search(text)
+        if match is None:
+            return []
+        body = match[2].partition("</function>")[0]
+        return [Call(None, match[1], body, "text", owed_by="nobody")]
+    calls = []
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            inner = each.get("arguments", each.get("parameters"))
+            body = inner if isinstance(inner, str) else msgspec.json.encode(inner).decode()
+            calls.append(Call(None, each["name"], body, "text", owed_by="nobody"))
+    return calls
