@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
     from analyzer.cli.logs import Given
 
-FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "gitlab", "markdown", "parquet")
+FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "gitlab", "markdown", "html", "parquet")
 ENDINGS = {
     ".txt": "text",
     ".json": "json",
@@ -25,6 +25,8 @@ ENDINGS = {
     ".xml": "junit",
     ".md": "markdown",
     ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
     ".parquet": "parquet",
 }
 STDOUT = "-"

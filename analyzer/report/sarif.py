@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import polars as pl
-
-from analyzer.findings.deciding import borne
+from analyzer.findings.worst import worst
 from analyzer.report.artifact import anchor, place, relative
 from analyzer.report.json import encoded, records
 from analyzer.report.manual import markdown, summary
 from analyzer.report.version import version
-from analyzer.rules.catalogue import CONFIDENCES, RULES, SEVERITIES, Rule
+from analyzer.rules.catalogue import RULES, Rule
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ _BLOCK = 2_000
 
 def pieces(audit: Audit) -> Iterator[bytes]:
     """The log, in pieces; one result a line."""
-    findings = _within(audit.findings)
+    findings = worst(audit.findings, MOST)
     run = {
         "tool": {"driver": _driver()},
         "invocations": [_invocation(audit, left_out=audit.findings.height - findings.height)],
@@ -54,23 +52,6 @@ def pieces(audit: Audit) -> Iterator[bytes]:
         yield before + b",\n".join(encoded(_result(row, otherwise)) for row in records(block))
         before = b",\n"
     yield b"\n]}\n]}\n"
-
-
-def _within(findings: pl.DataFrame) -> pl.DataFrame:
-    if findings.height <= MOST:
-        return findings
-    ranks = {
-        name: pl.col(name).replace_strict({each: n for n, each in enumerate(order)}, default=len(order))
-        for name, order in (("severity", SEVERITIES), ("confidence", CONFIDENCES))
-    }
-    nth = pl.int_range(pl.len()).over("group")
-    return (
-        findings.with_row_index("row")
-        .sort(borne(), ranks["severity"], nth, ranks["confidence"], "row")
-        .head(MOST)
-        .sort("row")
-        .drop("row")
-    )
 
 
 def _driver() -> dict[str, Any]:

@@ -19,6 +19,7 @@ FIRST = {
     "github": b"::error ",
     "gitlab": b"[\n{",
     "markdown": b"# Session trace audit",
+    "html": b"<!doctype html>",
     "parquet": b"PAR1",
 }
 
@@ -42,6 +43,7 @@ def test_a_format_is_written_to_standard_output(name: str, capsysbinary: pytest.
         ("a.sarif.json", None, "sarif"),
         ("a.xml", None, "junit"),
         ("a.md", None, "markdown"),
+        ("a.html", None, "html"),
         ("a.parquet", None, "parquet"),
         ("a.log", None, "text"),
         ("a.json", "gitlab", "gitlab"),

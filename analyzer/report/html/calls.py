@@ -1,0 +1,114 @@
+"""The calls that findings are about, each beside the schema that judged it: as lines, with the pointer of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from analyzer.report.html.shown import shown
+from analyzer.report.outline import outline
+from analyzer.visible import visible, visible_lines
+
+if TYPE_CHECKING:
+    from analyzer.auditing import Audit
+
+_MOST_CALLS = 5_000
+_MOST_SCHEMAS = 1_000
+_LINES = 120
+_RESULT_LINES = 60
+_DECODED = 200_000  # characters of a payload that is laid out; a longer one is data
+_POINTER = 1_000
+
+Lines = list[list[str]]
+"""Pointer and text of each line."""
+
+
+class Calls:
+    """Collects the calls and schemas that the page shows, as findings and versions ask for them."""
+
+    def __init__(self, audit: Audit) -> None:
+        self.told: list[dict[str, Any]] = []
+        self.schemas: dict[str, Lines] = {}
+        self._frames = audit.frames
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._texts: dict[str, str] = {}
+        self._rows: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+        if "schemas" in audit.frames:
+            self._texts = dict(audit.frames["schemas"].select("schema_id", "text").iter_rows())
+        if "calls" in audit.frames:
+            self._read(audit)
+
+    def _read(self, audit: Audit) -> None:
+        named = audit.findings.select("session", "call_id", "seq").unique()
+        calls = self._frames["calls"].sort("session", "seq", "call")
+        mine = (
+            calls.join(named.filter(pl.col(key).is_not_null()), on=["session", key], how="semi", maintain_order="left")
+            for key in ("call_id", "seq")
+        )
+        calls = pl.concat(mine).unique(["session", "call"], keep="first", maintain_order=True)
+        results = self._frames["results"].filter(pl.col("rank") == 0)
+        answers = results.select("session", "call", "error", answer=pl.coalesce("text", "structured"))
+        joined = calls.join(answers, on=["session", "call"], how="left", maintain_order="left")
+        wanted = ("session", "call", "call_id", "seq", "pointer", "text", "error", "answer", "outcome")
+        for row in joined.sort("session", "seq", "call").select(wanted).iter_rows(named=True):
+            if row["call_id"] is not None:
+                self._rows.setdefault((row["session"], row["call_id"]), []).append(row)
+            self._rows.setdefault((row["session"], row["seq"]), []).append(row)
+
+    def of(self, finding: dict[str, Any]) -> int | None:
+        """The place in `told` of the call that a finding is about; None where it has none, or there are too many."""
+        contract = finding["contract"]
+        if contract is not None:
+            self.schema(contract["schema_id"])
+        row = self._meant(finding)
+        if row is None:
+            return None
+        key = (row["session"], row["call"])
+        if key not in self._known:
+            if len(self.told) == _MOST_CALLS:
+                return None
+            self._known[key] = len(self.told)
+            self.told.append(
+                {
+                    "arguments": _lines(row["text"], _LINES),
+                    "outcome": row["outcome"],
+                    "error": shown(row["error"], 600),
+                    "result": _lines(row["answer"], _RESULT_LINES),
+                }
+            )
+        return self._known[key]
+
+    def _meant(self, finding: dict[str, Any]) -> dict[str, Any] | None:
+        """The call with the id and at the place of a finding; of one without an id the call where it stands."""
+        if finding["call_id"] is not None:
+            rows = self._rows.get((finding["session"], finding["call_id"]), [])
+            return next((row for row in rows if row["seq"] == finding["seq"]), rows[0] if rows else None)
+        rows = self._rows.get((finding["session"], finding["seq"]), []) if finding["seq"] is not None else []
+        at = (finding["location"] or {}).get("pointer") or ""
+        return next((row for row in rows if row["pointer"] and at.endswith(row["pointer"])), None)
+
+    def schema(self, schema_id: str | None) -> None:
+        """Keep a schema for the page."""
+        text = self._texts.get(schema_id or "")
+        if schema_id is None or text is None or len(self.schemas) == _MOST_SCHEMAS:
+            return
+        name = visible(schema_id)
+        if name not in self.schemas:
+            self.schemas[name] = _lines(text, _LINES) or []
+
+
+def _lines(text: str | None, most: int) -> Lines | None:
+    if text is None:
+        return None
+    if len(text) <= _DECODED:
+        try:
+            value = msgspec.json.decode(text)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict | list):
+            return [[visible(line.pointer, limit=_POINTER), line.text] for line in outline(value, most=most)]
+    lines = visible_lines(text, limit=8_000).splitlines()
+    more = [["", "… more lines"]] if len(lines) > most else []
+    return [["", line] for line in lines[:most]] + more
