@@ -296,6 +296,8 @@ _RULES = tuple(
 )
 _ASSIGN = (*GATES, "token", "Token")
 _MAY_ASSIGN = ("pass", "Pass", "PASS", "key", "Key", "KEY", "ecret", "ECRET", "oken", "TOKEN")  # in each of them
+#: One of these stands in every text in which something is found.
+MARKS: tuple[str, ...] = (*dict.fromkeys(prefix for prefix, *_ in _RULES), *_MAY_ASSIGN)
 _ASSIGNED = re.compile(_VALUE)
 _NO_SECRET_TOKEN = re.compile(r"(?:page|next|cursor|continuation|sync|eos|pad|bos|stop|resume)[_-]?$", re.IGNORECASE)
 _SECRET_NAME = re.compile(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import Any
 
 import polars as pl
 
 from analyzer import pointer as pointers
+from analyzer import secrets
 from analyzer.frames import FINDINGS, LOCATION
 from analyzer.trace import Trace
 from analyzer.visible import visible
 
+_LONGEST = 1_000  # characters of a message or a hint that are shown
 _FAILURE = FINDINGS["failures"].inner  # type: ignore[attr-defined]
 
 
@@ -20,16 +22,17 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     if hits.is_empty():
         return pl.DataFrame(schema={**FINDINGS, "first_event": pl.Int64()})
     hits = _owned(hits.with_row_index("hit"), trace)
-    places = _places(trace)
-    hits = hits.join(places, on="event", how="left", maintain_order="left")
-    related = _related(hits, places)
-    failures = _failures(hits, trace)
-    contract = _contract(hits, trace, places)
+    verdicts = _rows(trace.verdicts, "verdict", hits["verdict"])
+    related = (
+        hits.select("hit", "related").filter(pl.col("related").list.len() > 0).explode("related").unnest("related")
+    )
+    offered = pl.concat([hits["offer_event"], verdicts["offer_event"]])
+    places = _places(trace, pl.concat([hits["event"], related["event"], offered]))
     hits = (
-        hits.drop("failures", "related")
-        .join(related, on="hit", how="left", maintain_order="left")
-        .join(failures, on="hit", how="left", maintain_order="left")
-        .join(contract, on="hit", how="left", maintain_order="left")
+        hits.drop("related")
+        .join(places, on="event", how="left", maintain_order="left")
+        .join(_related(related, places), on="hit", how="left", maintain_order="left")
+        .join(_contract(hits, verdicts, trace, places), on="hit", how="left", maintain_order="left")
         .join(trace.sessions.select("session", "first_event"), on="session", how="left", maintain_order="left")
         .join(
             trace.turns.select("session", "turn", turn_ordinal="ordinal"),
@@ -38,15 +41,15 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
             maintain_order="left",
         )
     )
-    hits = hits.with_columns(
-        location=_location("pointer"),
-        tool_key="tool",
+    failures = _failures(hits, trace)
+    hits = hits.drop("failures").join(failures, on="hit", how="left", maintain_order="left")
+    hits = _named(hits).with_columns(
+        _located(hits),
         tool=_bare("tool"),
-        message=_each(hits["message"], _shown),
-        hint=_each(hits["hint"], _shown),
+        message=_shown(hits["message"]),
+        hint=_shown(hits["hint"]),
         suppressed=pl.lit(None, FINDINGS["suppressed"]),
     )
-    hits = _named(hits)
     return hits.select(*FINDINGS, "first_event").sort(
         "first_event", "seq", "rule", pl.col("location").struct.field("pointer"), "fingerprint", nulls_last=True
     )
@@ -54,22 +57,25 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
 
 def _owned(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """Hits with what their call and result say of themselves, where the rule left it open."""
-    calls = trace.calls.select(
+    verdicts = _rows(trace.verdicts, "verdict", hits["verdict"]).select(
+        "verdict", verdict_call="call", verdict_result="result"
+    )
+    hits = hits.join(verdicts, on="verdict", how="left", maintain_order="left").with_columns(
+        call=pl.coalesce("call", "verdict_call"), result=pl.coalesce("result", "verdict_result")
+    )
+    results = _rows(trace.results, "result", hits["result"]).select(
+        "result", *(pl.col(name).alias(f"result_{name}") for name in _OWN), of_call="call"
+    )
+    hits = hits.join(results, on="result", how="left", maintain_order="left")
+    hits = hits.with_columns(call=pl.coalesce("call", "of_call"))
+    calls = _rows(trace.calls, "call", hits["call"]).select(
         "call",
         "ordinal",
         *(pl.col(name).alias(f"call_{name}") for name in _OWN),
         call_agent=pl.coalesce("subagent", "agent"),
     )
-    results = trace.results.select("result", *(pl.col(name).alias(f"result_{name}") for name in _OWN), of_call="call")
-    verdicts = trace.verdicts.select("verdict", verdict_call="call", verdict_result="result")
-    hits = hits.join(verdicts, on="verdict", how="left", maintain_order="left").with_columns(
-        call=pl.coalesce("call", "verdict_call"), result=pl.coalesce("result", "verdict_result")
-    )
-    hits = hits.join(results, on="result", how="left", maintain_order="left")
-    hits = hits.with_columns(call=pl.coalesce("call", "of_call"))
-    hits = hits.join(calls, on="call", how="left", maintain_order="left")
     given = pl.col("event").is_not_null()
-    return hits.with_columns(
+    return hits.join(calls, on="call", how="left", maintain_order="left").with_columns(
         **{name: pl.coalesce(name, f"call_{name}", f"result_{name}") for name in ("session", "call_id", "tool")},
         turn=pl.coalesce("turn", "call_turn", "result_turn"),
         agent=pl.coalesce("agent", "call_agent"),
@@ -83,19 +89,12 @@ def _owned(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
 _OWN = ("session", "turn", "call_id", "tool", "event", "pointer")
 
 
-def _places(trace: Trace) -> pl.DataFrame:
-    """Where each event's record lies."""
-    return trace.events.select(
-        "event", "seq", "line", "offset", "length", event_pointer="pointer", source="source"
-    ).join(trace.sources.select("source", file="path"), on="source", how="left", maintain_order="left")
-
-
-def _location(pointer: str) -> pl.Expr:
-    whole = pl.col("event_pointer").fill_null("") + pl.col(pointer).fill_null("")
-    return pl.when(pl.col("file").is_not_null()).then(
-        pl.struct(
-            "file", "line", "offset", "length", pointer=whole, path=whole.map_elements(_path, return_dtype=pl.String)
-        ).cast(LOCATION)
+def _places(trace: Trace, events: pl.Series) -> pl.DataFrame:
+    """Where the records of these events lie."""
+    return (
+        _rows(trace.events, "event", events)
+        .select("event", "seq", "line", "offset", "length", "source", event_pointer="pointer")
+        .join(trace.sources.select("source", file="path"), on="source", how="left", maintain_order="left")
     )
 
 
@@ -118,63 +117,56 @@ def _bare(column: str) -> pl.Expr:
     )
 
 
-def _shown(text: str) -> str:
-    return visible(text, limit=1000)
+def _shown(texts: pl.Series) -> pl.Series:
+    """Each text as a human may see it; only those that may have to change are looked at one by one."""
+    odd = (
+        texts.str.contains(r"[^ -~]") | (texts.str.len_bytes() > _LONGEST) | texts.str.contains_any(list(secrets.MARKS))
+    ).arg_true()
+    return texts.clone().scatter(odd, _each(texts.gather(odd), _visible))
 
 
-def _each(column: pl.Series, change: Any) -> pl.Series:
-    known: dict[str, str] = {}
-    return pl.Series(
-        column.name,
-        [
-            None if text is None else known.setdefault(text, change(text)) if text not in known else known[text]
-            for text in column
-        ],
-        dtype=pl.String,
-    )
+def _each(column: pl.Series, change: Callable[[str], str]) -> pl.Series:
+    """The changed texts, each different one changed once."""
+    known: dict[str | None, str | None] = {None: None}
+    for text in column.unique():
+        if text is not None:
+            known[text] = change(text)
+    return pl.Series(column.name, [known[text] for text in column], dtype=pl.String)
 
 
-def _related(hits: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
-    rows = (
-        hits.select("hit", "related")
-        .filter(pl.col("related").list.len() > 0)
-        .explode("related")
-        .unnest("related")
-        .join(places.drop("seq"), on="event", how="left", maintain_order="left")
-    )
-    return rows.group_by("hit", maintain_order=True).agg(
-        related=pl.struct(location=_location("pointer"), call_id="call_id", role="role")
+def _related(rows: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
+    placed = rows.join(places.drop("seq"), on="event", how="left", maintain_order="left")
+    return (
+        placed.with_columns(_located(placed))
+        .group_by("hit", maintain_order=True)
+        .agg(related=pl.struct("location", "call_id", "role"))
     )
 
 
 def _failures(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    """The failed keywords of the hit's verdict, else those that the rule names itself."""
+    """The failed keywords that the rule names itself, else those of the hit's verdict."""
     columns = ("hit", "pointer", "keyword", "schema_pointer", "expected", "actual")
-    judged = (
-        hits.select("hit", "verdict")
-        .filter(pl.col("verdict").is_not_null())
-        .join(trace.violations, on="verdict", how="inner", maintain_order="left_right")
-        .select("hit", "keyword", "schema_pointer", "expected", "actual", pointer="instance_pointer")
-        .select(columns)
+    named = hits.select("hit", "failures").filter(pl.col("failures").list.len() > 0)
+    judged = hits.select("hit", "verdict").filter(~pl.col("hit").is_in(named["hit"].implode()))
+    rows = pl.concat(
+        [
+            named.explode("failures").unnest("failures").select(columns),
+            judged.filter(pl.col("verdict").is_not_null())
+            .join(trace.violations, on="verdict", how="inner", maintain_order="left_right")
+            .select("hit", "keyword", "schema_pointer", "expected", "actual", pointer="instance_pointer")
+            .select(columns),
+        ]
     )
-    told = (
-        hits.select("hit", "failures")
-        .filter(pl.col("failures").list.len() > 0)
-        .explode("failures")
-        .unnest("failures")
-        .select(columns)
-    )
-    rows = pl.concat([told, judged.join(told.select("hit").unique(), on="hit", how="anti", maintain_order="left")])
     return (
-        rows.with_columns(path=pl.col("pointer").map_elements(_path, return_dtype=pl.String))
+        rows.with_columns(_each(rows["pointer"], _path).alias("path"))
         .group_by("hit", maintain_order=True)
         .agg(failures=pl.struct(*(field.name for field in _FAILURE.fields)).cast(_FAILURE))
     )
 
 
-def _contract(hits: pl.DataFrame, trace: Trace, places: pl.DataFrame) -> pl.DataFrame:
+def _contract(hits: pl.DataFrame, verdicts: pl.DataFrame, trace: Trace, places: pl.DataFrame) -> pl.DataFrame:
     """The schema that judged: its id, who said it, and where it stands."""
-    verdicts = trace.verdicts.select(
+    judged = verdicts.select(
         "verdict", "passes", v_schema="schema_id", v_event="offer_event", v_pointer="offer_pointer", v_channel="channel"
     )
     files = trace.contracts.select("schema_id", "file", "line", file_pointer="pointer").unique(
@@ -182,7 +174,7 @@ def _contract(hits: pl.DataFrame, trace: Trace, places: pl.DataFrame) -> pl.Data
     )
     rows = (
         hits.select("hit", "verdict", "schema_id", "offer_event", "offer_pointer", "channel", "contract_file")
-        .join(verdicts, on="verdict", how="left", maintain_order="left")
+        .join(judged, on="verdict", how="left", maintain_order="left")
         .with_columns(
             schema_id=pl.coalesce("schema_id", "v_schema"),
             event=pl.coalesce("offer_event", "v_event"),
@@ -217,32 +209,47 @@ def _contract(hits: pl.DataFrame, trace: Trace, places: pl.DataFrame) -> pl.Data
 
 def _named(hits: pl.DataFrame) -> pl.DataFrame:
     """Hits with `group` (the fault, wherever it is) and `fingerprint` (this occurrence, whatever the recorder)."""
-    failures = pl.col("failures").list.first().struct
-    rows = hits.select(
-        "hit",
-        "rule",
-        "tool_key",
-        pl.coalesce("keyword", failures.field("keyword")).alias("keyword"),
-        pl.coalesce("instance_pointer", failures.field("pointer")).alias("instance_pointer"),
-        pl.coalesce("schema_pointer", failures.field("schema_pointer")).alias("schema_pointer"),
-        "session",
-        "turn_ordinal",
-        "ordinal",
-        "seq",
-    ).sort("session", "seq", "hit", nulls_last=True)
-    names: list[tuple[int, str, str]] = []
-    seen: dict[tuple[Any, ...], int] = {}
-    for hit, rule, tool, keyword, instance, schema, session, turn, ordinal, _ in rows.iter_rows():
-        group = _digest(rule, tool, keyword, pointers.star(instance) if instance else instance, schema)
-        # Only the id of the session is of its recording; a session without one has no name that lasts.
-        session = None if session is None or session.startswith("(unrecorded") else session  # noqa: PLW2901
-        occurrence = (group, session, turn, ordinal)
-        count = seen[occurrence] = seen.get(occurrence, -1) + 1
-        names.append((hit, group, _digest(*occurrence, count)))
-    frame = pl.DataFrame(names, schema={"hit": pl.UInt32, "group": pl.String, "fingerprint": pl.String}, orient="row")
-    return hits.join(frame, on="hit", how="left", maintain_order="left")
+    first = hits.select(pl.col("failures").list.first()).to_series().struct.unnest()
+    keyword, pointer, schema_pointer = (
+        hits[own].zip_with(hits[own].is_not_null(), first[name])
+        for own, name in (("keyword", "keyword"), ("instance_pointer", "pointer"), ("schema_pointer", "schema_pointer"))
+    )
+    fault = (hits["rule"], hits["tool"], keyword, _each(pointer, pointers.star), schema_pointer)
+    # Only the id of the session is of its recording; a session without one has no name that lasts.
+    session = pl.when(~pl.col("session").str.starts_with("(unrecorded")).then("session")
+    rows = hits.with_columns(group=_each(_joined(hits.select(*fault)), _digest))
+    rows = rows.with_columns(occurrence=_joined(rows.select("group", session, "turn_ordinal", "ordinal")))
+    count = (
+        rows.select("hit", "session", "seq", "occurrence")
+        .sort("session", "seq", "hit", nulls_last=True)
+        .select("hit", nth=pl.int_range(pl.len()).over("occurrence"))
+    )
+    rows = rows.join(count, on="hit", how="left", maintain_order="left")
+    return rows.with_columns(fingerprint=_each(_joined(rows.select("occurrence", "nth")), _digest))
 
 
-def _digest(*parts: Any) -> str:
-    text = "\x1f".join("" if part is None else str(part) for part in parts)
+def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+def _rows(frame: pl.DataFrame, key: str, wanted: pl.Series) -> pl.DataFrame:
+    """The few rows of a frame that the hits need."""
+    return frame.filter(frame[key].is_in(wanted.drop_nulls().implode()))
+
+
+def _located(rows: pl.DataFrame) -> pl.Series:
+    """`location` of each row, from the place of its event and its pointer."""
+    pointer = rows["event_pointer"].fill_null("") + rows["pointer"].fill_null("")
+    return rows.select(
+        location=pl.when(pl.col("file").is_not_null()).then(
+            pl.struct("file", "line", "offset", "length", pointer=pointer, path=_each(pointer, _path)).cast(LOCATION)
+        )
+    ).to_series()
+
+
+def _visible(text: str) -> str:
+    return visible(text, limit=_LONGEST)
+
+
+def _joined(columns: pl.DataFrame) -> pl.Series:
+    return columns.select(pl.concat_str(pl.all().cast(pl.String).fill_null(""), separator="\x1f")).to_series()
