@@ -18,8 +18,8 @@ from analyzer.read.claude.blocks import (
     Blocks,
     blocks_of,
     is_call,
-    is_known,
     is_result,
+    meaning,
     words_of,
 )
 from analyzer.read.claude.conversation import Conversation, Conversations, Sent, digest, gist, sent_as
@@ -358,7 +358,7 @@ class AnthropicMessages:
                 at.emission = f"{block.tool_use_id}/{nth}"
                 at.accepted = accepted if at.stage == "message" else None
                 self._blocks.result(block, at)
-            elif is_known(block):
+            elif meaning(block):
                 said = True
             elif fresh:
                 self._blocks.unknown(block, at)
@@ -465,7 +465,7 @@ class AnthropicMessages:
                 conversation.answered[name] = max(nth + 1, conversation.answered.get(name, 0))
                 self._blocks.result(block, at)
                 at.stage = stage
-            elif not is_known(block):
+            elif not meaning(block):
                 self._blocks.unknown(block, at)
         conversation.reply = gist(blocks)
         self._conversations.owns(conversation, [block.id or "" for block in blocks if is_call(block)])

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, is_call, is_known, is_result, words_of
+from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, meaning, words_of
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.ledger import Recent
@@ -210,25 +210,27 @@ class ClaudeCode:
             self._rows.turn_states.append((event, self._session, turn, None, agent or turn, "in_progress", None))
         blocks, faults = blocks_of(message.content)
         at = At(event, self._session, "item", "/message/content", turn, reply=message.id)
-        self._blocks.faults(faults, at)
-        said, to = False, at.to
+        if faults:
+            self._blocks.faults(faults, at)
+        said = False
         for index, block in enumerate(blocks):
-            at.to = f"{to}/{index}"
-            if is_call(block):
-                own = message.id or row.uuid or f"row {event}"
-                at.emission = f"{own}/{block.id or index}"
-                self._call(block, at)
+            what = meaning(block)
+            if what == "said":
                 said = True
-            elif is_result(block):
+                continue
+            at.to = f"/message/content/{index}"
+            if what == "call":
+                said = True
+                at.emission = f"{message.id or row.uuid or f'row {event}'}/{block.id or index}"
+                self._call(block, at)
+            elif what == "result":
                 at.emission = None
                 self._result(block, at, row)
-            elif is_known(block):
-                said = True
             else:
                 self._blocks.unknown(block, at)
         if said and not row.meta:
-            role = message.role or row.type
-            self._rows.messages.append((event, self._session, turn, message.id, role, None, None, words_of(blocks), to))
+            place = (event, self._session, turn, message.id, message.role or row.type)
+            self._rows.messages.append((*place, None, None, words_of(blocks), "/message/content"))
 
     def _call(self, block: Block, at: At) -> None:
         server, name = _server_of(block.name)
@@ -240,8 +242,11 @@ class ClaudeCode:
         """A result as the model saw it, beside what the tool returned."""
         beside = row.structured or row.structured_too
         at.stage = "echo" if block.type != "tool_result" else "message"
-        error = text_of(beside) if bytes(beside).startswith(b'"Error:') else None
-        structured = bytes(beside).decode() if first(beside) in (b"{", b"[") else None
+        error = structured = None
+        if beside is not ABSENT:
+            kind = first(beside)
+            error = text_of(beside) if kind == b'"' and bytes(beside).startswith(b'"Error:') else None
+            structured = bytes(beside).decode() if kind in (b"{", b"[") else None
         self._blocks.result(block, at, structured=structured, error=None if block.is_error else error)
         at.stage = "item"
 

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-import polars as pl
 
 from analyzer.frames import PART_BITS
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded
-from analyzer.read.records import Block
+from analyzer.read.records import Block, with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import first
@@ -106,7 +105,7 @@ class Decoding(Generic[R]):
         try:
             if block.utf8:
                 records = list(map(self.decode, block.raw))
-                for index in _surrogates(block.raw):
+                for index in with_surrogates(block.raw):  # pairs, as a rule
                     msgspec.json.decode(block.raw[index])  # the members that the struct passes over too
                 return records
         except (msgspec.DecodeError, RecursionError):
@@ -186,9 +185,3 @@ class Decoding(Generic[R]):
             alone(found.record, place)
             detail = "something inside has another type than the wire says; the record was left out"
             return True, (*found.faults, Fault("member_type", "", detail))
-
-
-def _surrogates(raw: list[bytes]) -> list[int]:
-    """The indexes of those that escape surrogates, which come in pairs as a rule; Polars looks faster than Python."""
-    low, high = (pl.col("text").bin.contains(mark) for mark in _SURROGATES)
-    return pl.DataFrame({"text": raw}, {"text": pl.Binary}).select(low | high).to_series().arg_true().to_list()

@@ -61,6 +61,9 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            # What is new goes to the oldest generation as it is: else the next young collection would walk all of it.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
 
 
@@ -265,8 +268,7 @@ class Rows:
 def _frame(settled: list[list[Any]], bulks: list[_Bulk], schema: pl.Schema) -> pl.DataFrame:
     parts = []
     if settled:
-        named = zip(schema, settled, strict=True)
-        parts.append([pl.Series(name, column, dtype=schema[name]) for name, column in named])
+        parts.append([_column(name, column, schema[name]) for name, column in zip(schema, settled, strict=True)])
     for constant, same, columns, long, lent in bulks:
         count = len(columns["event"])
         made = {name: pl.Series(name, values, dtype=schema[name]) for name, values in columns.items()}
@@ -277,6 +279,12 @@ def _frame(settled: list[list[Any]], bulks: list[_Bulk], schema: pl.Schema) -> p
         return schema.to_frame()
     frame = pl.concat([pl.DataFrame(part) for part in parts])
     return frame.sort("event", maintain_order=True) if len(parts) > 1 else frame
+
+
+def _column(name: str, values: list[Any], dtype: Any) -> pl.Series:
+    if values[0] is None and values.count(None) == len(values):  # Polars would look for a value one by one
+        return _one(name, None, len(values), dtype)
+    return pl.Series(name, values, dtype=dtype)
 
 
 def _with_lent(texts: pl.Series, lent: list[tuple[int, int]]) -> pl.Series:

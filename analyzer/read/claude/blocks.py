@@ -20,6 +20,9 @@ _KNOWN = frozenset(
 )
 
 
+_MEANINGS = {**dict.fromkeys(_KNOWN, "said"), **dict.fromkeys(_CALLS, "call")}
+
+
 class Block(msgspec.Struct, gc=False):
     """The members of a content block that the audit reads."""
 
@@ -45,21 +48,12 @@ class _Failure(msgspec.Struct, gc=False):
     error_code: str | None = None
 
 
-_blocks = msgspec.json.Decoder(list[Block]).decode
+_content = msgspec.json.Decoder(list[Block] | str | None).decode
 _block = msgspec.json.Decoder(Block).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 _parts = msgspec.json.Decoder(list[_Part]).decode
 _failure = msgspec.json.Decoder(_Failure).decode
 _NO_BLOCK = Block()
-
-
-class Result(msgspec.Struct, frozen=True, gc=False):
-    """What a result block says."""
-
-    success: bool
-    error: str | None
-    text: str | None
-    container: str
 
 
 class At(msgspec.Struct, gc=False):
@@ -81,6 +75,11 @@ class At(msgspec.Struct, gc=False):
         return "" if self.opaque else f"{self.to}{member}"
 
 
+def meaning(block: Block) -> str:
+    """What a block is: a `call`, a `result`, something `said`, or nothing known (an empty string)."""
+    return _MEANINGS.get(block.type) or ("result" if block.type.endswith("tool_result") else "")
+
+
 def is_call(block: Block) -> bool:
     """Whether a block asks for a tool."""
     return block.type in _CALLS
@@ -91,22 +90,17 @@ def is_result(block: Block) -> bool:
     return block.type.endswith("tool_result")
 
 
-def is_known(block: Block) -> bool:
-    """Whether the type of a block has a meaning here."""
-    return block.type in _KNOWN or is_call(block) or is_result(block)
-
-
 def blocks_of(raw: Raw) -> tuple[list[Block], list[Fault]]:
     """The blocks of a message's content, a string being one text; members of other types are named and left out."""
-    kind = first(raw)
-    if kind == b'"':
-        return [Block(type="text", text=text_of(raw))], []
-    if kind != b"[":
+    if raw is ABSENT:
         return [], []
     try:
-        return _blocks(raw), []
+        content = _content(raw)
+        return ([Block(type="text", text=content)] if isinstance(content, str) else content or []), []
     except (msgspec.DecodeError, RecursionError):
         pass
+    if first(raw) != b"[":
+        return [], []
     blocks: list[Block] = []
     faults: list[Fault] = []
     for index, each in enumerate(_raws(raw)):
@@ -125,18 +119,8 @@ def blocks_of(raw: Raw) -> tuple[list[Block], list[Fault]]:
 
 def words_of(blocks: list[Block]) -> str:
     """The texts among the blocks of a message."""
-    return "\n".join([block.text for block in blocks if block.type == "text" and block.text is not None])
-
-
-def result_of(block: Block) -> Result:
-    """What a result block says: without the flag it is a success."""
-    text, container = output_of(block.content)
-    error = None
-    if block.type not in ("tool_result", "mcp_tool_result") and container == "object":
-        failure = _read_failure(block.content)
-        if failure.type.endswith("_error"):
-            error = failure.error_code or failure.type
-    return Result(success=block.is_error is not True and error is None, error=error, text=text, container=container)
+    texts = [block.text for block in blocks if block.type == "text" and block.text is not None]
+    return texts[0] if len(texts) == 1 else "\n".join(texts)
 
 
 def output_of(raw: Raw) -> tuple[str | None, str]:
@@ -148,16 +132,22 @@ def output_of(raw: Raw) -> tuple[str | None, str]:
         parts = _parts(raw)
     except msgspec.DecodeError:
         return bytes(raw).decode(), "array"
-    if any(part.type not in _PARTS for part in parts):
-        return bytes(raw).decode(), "array"
-    return "\n".join([part.text for part in parts if part.text is not None]), "parts"
+    texts = []
+    for part in parts:
+        if part.type not in _PARTS:
+            return bytes(raw).decode(), "array"
+        if part.text is not None:
+            texts.append(part.text)
+    return "\n".join(texts), "parts"
 
 
-def _read_failure(raw: Raw) -> _Failure:
+def _failure_of(raw: Raw) -> str | None:
+    """The error in the place of a server tool's result."""
     try:
-        return _failure(raw)
+        failure = _failure(raw)
     except msgspec.DecodeError:
-        return _Failure()
+        return None
+    return failure.error_code or failure.type if failure.type.endswith("_error") else None
 
 
 class Blocks:
@@ -170,32 +160,36 @@ class Blocks:
     def call(self, block: Block, at: At, *, kind: str | None = None, member: str = "/input") -> None:
         """A call; `kind` is that of its tool where the block's type does not say it: the client runs all of these."""
         text, container = arguments(block.input)
-        native = _CALLS[block.type]
-        owed_by = "client" if native == "function" else "server"
+        native, name = _CALLS[block.type], block.id
+        where = "" if at.opaque else at.to + member if block.input else at.to
         self._rows.call_sightings.append(
             (
-                *(at.event, at.session, at.turn, self._wire, at.stage, at.reply, at.emission, block.id),
-                *(block.id, kind or native, block.server_name, block.name, text, container),
-                *(at.status, owed_by, None, at.pointer(member if block.input else "")),
+                *(at.event, at.session, at.turn, self._wire, at.stage, at.reply, at.emission, name, name),
+                *(kind or native, block.server_name, block.name, text, container, at.status),
+                *("client" if native == "function" else "server", None, where),
             )
         )
 
     def result(self, block: Block, at: At, *, structured: str | None = None, error: str | None = None) -> None:
         """A result; `structured` and `error` are what the record says of it outside the block."""
-        said = result_of(block)
+        text, container = output_of(block.content)
+        failure = None
+        if container == "object" and block.type not in ("tool_result", "mcp_tool_result"):
+            failure = _failure_of(block.content)
+        success = block.is_error is not True and failure is None  # without the flag it is a success
+        where = "" if at.opaque else at.to + "/content" if block.content else at.to
+        name = block.tool_use_id
         self._rows.result_sightings.append(
             (
-                *(at.event, at.session, at.turn, self._wire, at.stage, at.emission, block.tool_use_id),
-                *(block.tool_use_id, None, said.success, at.status, said.error or error, said.text, said.container),
-                *(structured, at.accepted, None, at.pointer("/content" if block.content else "")),
+                *(at.event, at.session, at.turn, self._wire, at.stage, at.emission, name, name, None, success),
+                *(at.status, failure or error, text, container, structured, at.accepted, None, where),
             )
         )
 
     def faults(self, faults: list[Fault], at: At) -> None:
         """What was wrong with the blocks of a content at `at`."""
-        self._rows.faults += [
-            (at.event, at.session, fault, at.pointer(where), detail, None) for fault, where, detail, _ in faults
-        ]
+        for fault, where, detail, _ in faults:
+            self._rows.faults.append((at.event, at.session, fault, at.pointer(where), detail, None))
 
     def unknown(self, block: Block, at: At) -> None:
         """A block whose type means nothing here."""
