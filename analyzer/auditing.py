@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from multiprocessing import get_context
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from analyzer.contracts.files import Contracts, load_contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.assemble import assemble
+from analyzer.findings.baseline import Baseline
+from analyzer.findings.baseline import load as load_baseline
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.repairs import with_repairs
 from analyzer.findings.suppress import suppress
@@ -46,7 +49,7 @@ from analyzer.replay.strays import misdirected, strays_of
 from analyzer.replay.verdicts import verdicts_of
 from analyzer.rules.catalogue import RULES, Rule
 from analyzer.rules.engine import run
-from analyzer.summary import counts_of, hops, rules_not_run, summarise
+from analyzer.summary import counts_of, hops, rules_not_run, summarise, tally
 from analyzer.trace import Settings, Trace
 
 Frames = dict[str, pl.DataFrame]
@@ -70,7 +73,11 @@ class Audit:
     hops: list[dict[str, Any]] = field(default_factory=list)
     problems: list[AnalyzerError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What is wrong with the suppressions: expired, or nothing left to suppress."""
+    """What is wrong with the suppressions (expired, or nothing left to suppress), and what the baseline has to say."""
+    ran: list[str] = field(default_factory=list)
+    """Codes of the rules that had something to look at."""
+    lost: list[str] = field(default_factory=list)
+    """What the baseline had judged and this audit has not; it is among the notes too."""
     unrecognised: list[str] = field(default_factory=list)
     crashed: list[tuple[str, str]] = field(default_factory=list)
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
@@ -96,6 +103,8 @@ class Audit:
             "hops": self.hops,
             "problems": [str(problem) for problem in self.problems],
             "notes": self.notes,
+            "ran": self.ran,
+            "lost": self.lost,
             "unrecognised": self.unrecognised,
             "crashed": self.crashed,
         }
@@ -121,6 +130,8 @@ def open_audit(folder: str) -> Audit:
         hops=rest["hops"],
         problems=[InputError(text) for text in rest["problems"]],
         notes=rest["notes"],
+        ran=rest.get("ran", []),
+        lost=rest.get("lost", []),
         unrecognised=rest["unrecognised"],
         crashed=[(rule, error) for rule, error in rest["crashed"]],
     )
@@ -128,7 +139,7 @@ def open_audit(folder: str) -> Audit:
 
 @no_collection()
 def audit(
-    paths: Sequence[str],
+    paths: Sequence[str | PathLike[str]] | str | PathLike[str],
     *,
     contracts: Sequence[str] = (),
     executed: Sequence[str] = (),
@@ -143,12 +154,14 @@ def audit(
     jobs: int = 1,
     keep_frames: bool = True,
     suppressions: Sequence[Suppression] = (),
+    baseline: str | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
 
     `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
     `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
+    `baseline` is a file that `--write-baseline` wrote: what it holds is marked as known.
     `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same.
     Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
     options that make no sense.
@@ -159,7 +172,8 @@ def audit(
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
     code = _code(executed)
-    sources, missing = find(paths)
+    before = None if baseline is None else load_baseline(baseline)
+    sources, missing = find([fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)])
     if any(source.path == STDIN for source in sources):
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:
@@ -196,7 +210,7 @@ def audit(
         crashed += crashes
     evidence.close()
     report("report", 0, 0)
-    return gathered(
+    done = gathered(
         parts,
         crashed,
         inputs=inputs,
@@ -206,6 +220,19 @@ def audit(
         problems=problems,
         sources=sources,
     )
+    return done if before is None else held_to(done, before)
+
+
+def held_to(done: Audit, baseline: Baseline) -> Audit:
+    """The audit with the findings that a baseline holds marked as known; what it had judged and is lost is told."""
+    findings = baseline.mark(done.findings)
+    lost = baseline.lost(done.summary, done.hops, done.ran)
+    gone = baseline.gone(done.findings)
+    notes = [f"less was judged than in the baseline: {each}" for each in lost]
+    if gone:
+        notes.append(f"{gone} findings of the baseline are gone: --write-baseline keeps them from coming back")
+    summary = {**done.summary, "findings": tally(findings)}
+    return replace(done, findings=findings, summary=summary, notes=[*done.notes, *notes], lost=lost)
 
 
 def gathered(
@@ -231,16 +258,19 @@ def gathered(
     findings = _ordered(pl.concat([found, fleet, _crash_findings(crashed)]))
     findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = whole.pop("counts")
+    idle = rules_not_run(counts, rules)
+    absent = {each["rule"] for each in idle} | {rule for rule, _ in crashed}
     named = pl.col("source").is_in(_named(sources))
     read = pl.col("format") != ""
     return Audit(
         findings=findings,
         frames=whole,
-        summary=summarise(counts, findings, rules_not_run(counts, rules)),
+        summary=summarise(counts, findings, idle),
         inputs=pl.concat([inputs.filter(read), inputs.filter(~read & named)]).drop("source").to_dicts(),
         hops=hops(counts),
         problems=list(problems),
         notes=notes,
+        ran=[rule.code for rule in rules if rule.code not in absent],
         unrecognised=inputs.filter(~read & ~named)["path"].to_list(),
         crashed=crashed,
         sources=tuple(sources),

@@ -283,6 +283,7 @@ def _number(kind: type[int | float], least: float) -> _Checker:
 
 _FLAGS: dict[str, _Checker] = {
     "assert_formats": _flag,
+    "baseline": _path,
     "contracts": _paths,
     "fail_on": _one_of("error", "warning", "info", "never"),
     "final_schema": _path,

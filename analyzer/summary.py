@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.findings.deciding import borne
 from analyzer.rules.catalogue import Rule
 from analyzer.trace import Trace
 
@@ -159,8 +160,6 @@ def summarise(counts: pl.DataFrame, findings: pl.DataFrame, not_run: list[dict[s
     judged = known.get(("verdict", "valid"), 0) + known.get(("verdict", "invalid"), 0)
     unverifiable = _keyed(known, "unverifiable/verdict")
     base = judged + sum(unverifiable.values())
-    shown = findings.filter(pl.col("suppressed").is_null() | pl.col("suppressed").struct.field("reason").is_null())
-    severities = dict(shown["severity"].value_counts().iter_rows())
     return {
         **{name: known.get((name, ""), 0) for name in ("sessions", "events", "calls", "results")},
         "coverage": floor(judged / base * 10_000) / 10_000 if base else None,  # never rounded up to all
@@ -172,8 +171,13 @@ def summarise(counts: pl.DataFrame, findings: pl.DataFrame, not_run: list[dict[s
         },
         "bracketed": known.get(("bracketed", ""), 0),
         "rules_not_run": not_run,
-        "findings": {
-            **{severity: severities.get(severity, 0) for severity in ("error", "warning", "info")},
-            "suppressed": findings.height - shown.height,
-        },
+        "findings": tally(findings),
     }
+
+
+def tally(findings: pl.DataFrame) -> dict[str, int]:
+    """How many findings of each severity count, and how many are suppressed or known."""
+    shown = findings.filter(~borne())
+    severities = dict(shown["severity"].value_counts().iter_rows())
+    counts = {severity: severities.get(severity, 0) for severity in ("error", "warning", "info")}
+    return {**counts, "suppressed": findings.height - shown.height}

@@ -24,6 +24,8 @@ _CONFIDENCES = ("certain", "likely", "hint")
         "analyzer audit sample_traces",
         "analyzer audit --contracts tools/ --strict logs/ -o report.html",
         "analyzer audit --select ARG --min-confidence likely run.ndjson",
+        "analyzer audit --write-baseline known.json logs/",
+        "analyzer audit --baseline known.json logs/",
         "zstdcat day.zst | analyzer audit --output-format json -",
         "analyzer audit logs/ -o - -o audit.sarif -o ticket.md -o gitlab=codequality.json",
     ),
@@ -46,6 +48,8 @@ _CONFIDENCES = ("certain", "likely", "hint")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules. Repeatable.")
 @click.option("--min-severity", type=click.Choice(_SEVERITIES), help="Leave lesser findings out.")
 @click.option("--min-confidence", type=click.Choice(_CONFIDENCES), help="Leave less certain findings out.")
+@click.option("--baseline", metavar="FILE", help="What it holds is known and does not decide; what is new does.")
+@click.option("--write-baseline", metavar="FILE", help="Write what is found and could be judged as the baseline.")
 @click.option(
     "--fail-on",
     type=click.Choice(exits.FAIL_ON),
@@ -68,6 +72,8 @@ def command(
     ignore: tuple[str, ...],
     min_severity: str | None,
     min_confidence: str | None,
+    baseline: str | None,
+    write_baseline: str | None,
     fail_on: str,
     strict: bool,
     jobs: int,
@@ -83,7 +89,8 @@ def command(
     the schema it was judged by. What cannot be judged is unverifiable, with the reason.
 
     Exit status: 0 nothing decides; 1 a finding at or above --fail-on; 3 no finding decides, but something could not be
-    read, recognised or (with --strict) judged; 2 usage or configuration; 4 a fault of the analyzer itself.
+    read, recognised or (with --strict) judged, or less was judged than in the --baseline; 2 usage or configuration; 4 a
+    fault of the analyzer itself.
     """
     _check_rules((*select, *ignore))
     typed = ctx.get_parameter_source("output_format") == click.core.ParameterSource.COMMANDLINE
@@ -91,13 +98,11 @@ def command(
     if statistics and any(report.format != "text" for report in wanted):
         raise UsageError("--statistics goes with the text report only")
 
-    done = logs.audited(
-        given,
-        select=select,
-        ignore=ignore,
-        jobs=jobs,
-        keep_frames=save is not None or any(report.format == "html" for report in wanted),
-    )
+    frames = save is not None or any(report.format == "html" for report in wanted)
+    before = baseline if write_baseline is None else None  # what is written anew is the baseline
+    done = logs.audited(given, select=select, ignore=ignore, jobs=jobs, keep_frames=frames, baseline=before)
+    if write_baseline is not None:
+        done = _write_baseline(done, write_baseline)
     if save is not None:
         _save(done, save)
     shown = _at_least(done, min_severity, min_confidence)
@@ -111,6 +116,15 @@ def _save(done: Audit, folder: str) -> None:
         done.save(folder)
     except OSError as error:
         raise UsageError(f"cannot save: {error.strerror or error}", file=folder) from error
+
+
+def _write_baseline(done: Audit, file: str) -> Audit:
+    """Write the baseline and give the audit as it stands to it: everything is known."""
+    from analyzer.auditing import held_to
+    from analyzer.findings import baseline
+
+    console.deliver([baseline.document(done.findings, done.summary, done.hops, done.ran)], file)
+    return held_to(done, baseline.load(file))
 
 
 def _check_rules(names: tuple[str, ...]) -> None:
@@ -130,10 +144,9 @@ def _at_least(done: Audit, severity: str | None, confidence: str | None) -> Audi
         return done
     from polars import col
 
+    from analyzer.summary import tally
+
     severities = _SEVERITIES[: _SEVERITIES.index(severity or "info") + 1]
     confidences = _CONFIDENCES[: _CONFIDENCES.index(confidence or "hint") + 1]
     kept = done.findings.filter(col("severity").is_in(severities) & col("confidence").is_in(confidences))
-    borne = col("suppressed").is_not_null() & col("suppressed").struct.field("reason").is_not_null()
-    counts = {each: kept.filter((col("severity") == each) & ~borne).height for each in _SEVERITIES}
-    found = {**counts, "suppressed": kept.filter(borne).height}
-    return replace(done, findings=kept, summary={**done.summary, "findings": found})
+    return replace(done, findings=kept, summary={**done.summary, "findings": tally(kept)})

@@ -13,7 +13,8 @@ FINDINGS = 1
 USAGE = 2
 """An option, a setting or an argument that makes no sense."""
 UNREAD = 3
-"""No finding decides, but not everything could be read, recognised or, with `--strict`, judged."""
+"""No finding decides, but not everything could be read, recognised or, with `--strict`, judged; or less than in the
+baseline was."""
 FAULT = 4
 """The analyzer itself failed, or one of its rules did."""
 INTERRUPTED = 130
@@ -29,7 +30,7 @@ def decide(audit: Audit, *, fail_on: str = "error", strict: bool = False) -> int
     if _deciding(audit, fail_on):
         return FINDINGS
     recognised = all(each["format"] for each in audit.inputs) and bool(audit.inputs)
-    read = not audit.problems and not any(each["unreadable"] for each in audit.inputs)
+    read = not audit.lost and not audit.problems and not any(each["unreadable"] for each in audit.inputs)
     judged = not strict or not audit.summary["verdicts"]["unverifiable"]
     return CLEAN if recognised and read and judged else UNREAD
 

@@ -81,7 +81,13 @@ def reading(command: F) -> F:
 
 
 def audited(
-    given: Given, *, select: Sequence[str] = (), ignore: Sequence[str] = (), jobs: int = 1, keep_frames: bool = True
+    given: Given,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    jobs: int = 1,
+    keep_frames: bool = True,
+    baseline: str | None = None,
 ) -> Audit:
     """The audit of what is given, with a progress bar; whatever could not be read is said on standard error."""
     _check(given)
@@ -103,6 +109,7 @@ def audited(
             jobs=jobs,
             keep_frames=keep_frames,
             suppressions=given["config"].suppressions,
+            baseline=baseline,
             progress=step,
         )
     for note in done.notes:

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import polars as pl
+
+from analyzer.findings.baseline import KNOWN
 from analyzer.findings.worst import worst
 from analyzer.report.artifact import anchor, place, relative
 from analyzer.report.json import encoded, records
@@ -48,8 +51,10 @@ def pieces(audit: Audit) -> Iterator[bytes]:
     yield b'{"$schema":' + encoded(_SCHEMA) + b',"version":"2.1.0","runs":[\n'
     yield encoded(run)[:-1] + b',\n"results":['
     before, otherwise = b"\n", anchor(audit.inputs)
+    # SARIF wants the state at all results or at none.
+    baseline = audit.findings.filter(pl.col("suppressed").struct.field("reason") == KNOWN).height > 0
     for block in findings.iter_slices(_BLOCK):
-        yield before + b",\n".join(encoded(_result(row, otherwise)) for row in records(block))
+        yield before + b",\n".join(encoded(_result(row, otherwise, baseline=baseline)) for row in records(block))
         before = b",\n"
     yield b"\n]}\n]}\n"
 
@@ -147,12 +152,11 @@ def _notifications(audit: Audit, left_out: int) -> Iterator[tuple[str, str, str]
         yield "note", "results-above-display-limit", text
 
 
-def _result(row: dict[str, Any], otherwise: str) -> dict[str, Any]:
+def _result(row: dict[str, Any], otherwise: str, *, baseline: bool) -> dict[str, Any]:
     rule = _CRASHED if row["slug"] == _CRASHED else row["rule"]
     text = row["message"] + (f"\n{row['hint']}" if row["hint"] else "")
     text = text.replace("](", "] (")  # what a log says must not become a link
     borne = row["suppressed"]
-    known = borne is not None and borne["until"] is None
     result: dict[str, Any] = {
         "ruleId": rule,
         "level": _LEVELS[row["severity"]],
@@ -169,8 +173,8 @@ def _result(row: dict[str, Any], otherwise: str) -> dict[str, Any]:
         "suppressions": [] if borne is None else [_suppression(borne)],
         "properties": {name: value for name, value in row.items() if name not in _TOLD_ELSEWHERE},
     }
-    if known:
-        result["properties"]["baseline"] = "known"
+    if baseline:
+        result["baselineState"] = "unchanged" if borne is not None and borne["reason"] == KNOWN else "new"
     if rule in _INDEXES:
         result["ruleIndex"] = _INDEXES[rule]
     return result
