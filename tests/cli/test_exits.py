@@ -19,6 +19,7 @@ GONE = {"problems": [InputError("cannot read", file="x")]}
 UNDECIDED = {"verdicts": {"unverifiable": {"schema_unavailable": 1}}}
 CRASHED = {"crashed": [("ARG001", "it failed")]}
 STRANGE = {"inputs": [source(format="", records=0)]}
+LOST = {"lost": ["ARG001 ran in the baseline, and did not now"]}
 PARTLY = {"inputs": [source(), source(unreadable=1)]}
 
 
@@ -36,6 +37,8 @@ PARTLY = {"inputs": [source(), source(unreadable=1)]}
         ([ERROR | {"confidence": "likely"}], {}, {}, 1),
         ([WARNING | {"confidence": "hint"}], {}, {"fail_on": "info"}, 0),
         ([ERROR | BORNE], {}, {}, 0),
+        ([], LOST, {}, 3),
+        ([ERROR], LOST, {}, 1),
         ([UNREADABLE], PARTLY, {}, 3),
         ([TORN], PARTLY, {"fail_on": "info"}, 3),
         ([UNREADABLE], {}, {"fail_on": "info"}, 0),

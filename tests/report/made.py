@@ -23,6 +23,7 @@ class Made:
     problems: list[Exception] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unrecognised: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     crashed: list[tuple[str, str]] = field(default_factory=list)
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)
 
