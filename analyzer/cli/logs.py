@@ -40,6 +40,7 @@ def _configured(ctx: click.Context, _: click.Parameter, file: str | None) -> Con
     return config
 
 
+session = click.option("--session", metavar="ID", help="This session only.")
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("paths", metavar="PATH...", nargs=-1),
     click.option(
@@ -58,7 +59,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--final-schema", metavar="FILE", help="Schema of the final answer's object."),
     click.option("--input-format", metavar="NAME", help="Read all as this format; see `analyzer formats`."),
-    click.option("--session", metavar="ID", help="This session only."),
+    session,
     click.option("--assert-formats", is_flag=True, help="Judge `format` as a constraint, not as a note."),
     click.option(
         "--config",
@@ -73,10 +74,10 @@ no_color = click.option("--no-color", is_flag=True, help="No colour, even on a t
 output = click.option("-o", "output", metavar="FILE", help="Write here, whole or not at all.")
 
 
-def reading(command: F) -> F:
-    """Add the parameters of Given to a command."""
+def reading(command: F, *, own: Callable[[Any], Any] = session) -> F:
+    """Add the parameters of Given to a command; `own` is what it means by --session."""
     for option in reversed(_OPTIONS):
-        command = option(command)
+        command = (own if option is session else option)(command)
     return command
 
 
@@ -90,27 +91,20 @@ def audited(
     baseline: str | None = None,
 ) -> Audit:
     """The audit of what is given, with a progress bar; whatever could not be read is said on standard error."""
-    _check(given)
+    asked = arguments(given)
     from analyzer.auditing import audit
     from analyzer.cli.progress import progress
 
     with progress() as step:
         done = audit(
             given["paths"],
-            contracts=given["contracts"],
-            executed=given["executed"],
-            final_schema=given["final_schema"],
             select=select,
             ignore=ignore,
-            settings=replace(given["config"].settings, assert_formats=given["assert_formats"]),
-            input_format=given["input_format"],
-            mappings=given["config"].mappings,
-            session=given["session"],
             jobs=jobs,
             keep_frames=keep_frames,
-            suppressions=given["config"].suppressions,
             baseline=baseline,
             progress=step,
+            **asked,
         )
     for note in done.notes:
         console.complain(note)
@@ -126,6 +120,21 @@ def audited(
     if session is not None and not done.summary["sessions"] and any(each["format"] for each in done.inputs):
         raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
     return done
+
+
+def arguments(given: Given) -> dict[str, Any]:
+    """What is given, as `analyzer.audit` takes it. Raises UsageError for what no audit can be made of."""
+    _check(given)
+    return {
+        "contracts": given["contracts"],
+        "executed": given["executed"],
+        "final_schema": given["final_schema"],
+        "settings": replace(given["config"].settings, assert_formats=given["assert_formats"]),
+        "input_format": given["input_format"],
+        "mappings": given["config"].mappings,
+        "session": given["session"],
+        "suppressions": given["config"].suppressions,
+    }
 
 
 def _check(given: Given) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from typing import Unpack
 
 import click
 
-from analyzer.cli import console
+from analyzer.cli import console, logs
 from analyzer.errors import UsageError
 
 
@@ -18,23 +20,23 @@ from analyzer.errors import UsageError
         "analyzer tui saved/",
     ),
 )
-@click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option("--contracts", multiple=True, metavar="FILE-OR-DIR", help="Contract files, as for audit.")
-@click.option("--session", metavar="ID", help="Go straight to this session.")
+@partial(
+    logs.reading,
+    own=click.option("--session", metavar="ID", help="Go straight to this session; the others are there too."),
+)
 @click.option("--follow", is_flag=True, help="Read on when a log grows.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 @click.option("--theme", metavar="NAME", help="audit-dark, audit-light, ansi-dark, ansi-light or another one.")
 @click.option("--keymap", metavar="FILE", help="Other keys, in TOML: see --keys.")
 @click.option("--keys", is_flag=True, help="Print a keymap file with every action and its keys.")
-def command(  # noqa: PLR0917 - click calls it by name
-    paths: tuple[str, ...],
-    contracts: tuple[str, ...],
-    session: str | None,
-    follow: bool,  # noqa: FBT001 - click calls it so
-    ascii_only: bool,  # noqa: FBT001 - click calls it so
+def command(
+    *,
+    follow: bool,
+    ascii_only: bool,
     theme: str | None,
     keymap: str | None,
-    keys: bool,  # noqa: FBT001 - click calls it so
+    keys: bool,
+    **given: Unpack[logs.Given],
 ) -> None:
     """Open the terminal workspace; `?` there lists its keys. NO_COLOR is respected.
 
@@ -45,10 +47,18 @@ def command(  # noqa: PLR0917 - click calls it by name
 
         console.write(keymap_file())
         return
-    if not paths:
-        raise UsageError("no log: name a file, a folder or a saved audit")
+    asked = logs.arguments(given)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the workspace needs a terminal; `analyzer audit` and `analyzer show` print the same")
     from analyzer.tui import run
 
-    run(paths, contracts=contracts, session=session, follow=follow, ascii_only=ascii_only, theme=theme, keymap=keymap)
+    session = asked.pop("session")
+    run(
+        given["paths"],
+        asked=asked,
+        session=session,
+        follow=follow,
+        ascii_only=ascii_only,
+        theme=theme,
+        keymap=keymap,
+    )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analyzer.errors import UsageError
 
@@ -19,7 +19,7 @@ __all__ = ["run", "workspace"]
 def run(
     paths: Sequence[str],
     *,
-    contracts: Sequence[str] = (),
+    asked: Mapping[str, Any] | None = None,
     session: str | None = None,
     ascii_only: bool = False,
     theme: str | None = None,
@@ -28,11 +28,12 @@ def run(
 ) -> None:
     """Open the workspace on logs, folders or one saved audit, and return when it is left.
 
+    `asked` are further arguments of `analyzer.audit`: contracts, settings, suppressions and so on.
     Raises UsageError, ConfigurationError or InputError for what cannot be opened.
     """
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     app = workspace(
-        paths, contracts=contracts, session=session, ascii_only=ascii_only, theme=theme, keymap=keymap, follow=follow
+        paths, asked=asked, session=session, ascii_only=ascii_only, theme=theme, keymap=keymap, follow=follow
     )
     app.run()
     if app.failed is not None:
@@ -44,7 +45,7 @@ def run(
 def workspace(
     paths: Sequence[str],
     *,
-    contracts: Sequence[str] = (),
+    asked: Mapping[str, Any] | None = None,
     session: str | None = None,
     ascii_only: bool = False,
     theme: str | None = None,
@@ -71,7 +72,7 @@ def workspace(
             return open_saved(paths[0])
         from analyzer.auditing import audit
 
-        return of_audit(name, audit(paths, contracts=contracts, progress=progress))
+        return of_audit(name, audit(paths, progress=progress, **(asked or {})))
 
     return AuditApp(
         name,

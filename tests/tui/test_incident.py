@@ -25,7 +25,7 @@ def test_why_the_shop_paid(sample: tuple[str, str], tmp_path: Path) -> None:
     folder, contracts = sample
 
     async def story() -> None:
-        async with opened(folder, contracts=[contracts]) as driver:
+        async with opened(folder, asked={"contracts": [contracts]}) as driver:
             await driver.until(lambda: " sessions · " in driver.text())
             assert isinstance(driver.app.screen, Overview)
             # which sessions of the desk have errors, the worst first?
@@ -94,7 +94,7 @@ def test_the_table_that_changed_under_a_session(sample: tuple[str, str]) -> None
     folder, contracts = sample
 
     async def story() -> None:
-        async with opened(folder, contracts=[contracts], session="sess_1117_1130") as driver:
+        async with opened(folder, asked={"contracts": [contracts]}, session="sess_1117_1130") as driver:
             await driver.until(lambda: isinstance(driver.app.screen, Workspace))
             await driver.press("c")
             await driver.until(lambda: "refund_order" in driver.text())
