@@ -8,13 +8,37 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 
 from analyzer.tui import workspace
 from analyzer.tui.app import AuditApp
 from analyzer.tui.lines import Lines
 from analyzer.tui.screens.workspace import Workspace
+
+# What keys with a name of their own write in a prompt.
+WRITTEN = {
+    "space": " ",
+    "slash": "/",
+    "colon": ":",
+    "full_stop": ".",
+    "plus": "+",
+    "minus": "-",
+    "equals_sign": "=",
+    "comma": ",",
+    "apostrophe": "'",
+    "question_mark": "?",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "tab": "\t",
+    "enter": "\r",
+    "escape": "\x1b",
+    "backspace": "\x7f",
+}
 
 
 class Driver:
@@ -29,6 +53,16 @@ class Driver:
         for key in keys:
             await self.pilot.press(key)
             await self.rest()
+
+    async def strike(self, key: str) -> None:
+        """Press a key as a terminal sends it, and wait for nothing: the library's pilot waits for an idle machine."""
+        letter = key if len(key) == 1 else WRITTEN.get(key)
+        event = Key(key, letter)
+        event.set_sender(self.app)
+        driver = self.app._driver
+        assert driver is not None
+        driver.send_message(event)
+        await asyncio.sleep(0.002)
 
     async def type(self, text: str) -> None:
         """Put a text where the keys go, as a terminal pastes it, then wait."""

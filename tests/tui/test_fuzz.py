@@ -36,7 +36,7 @@ SCREENS = {
 
 
 async def hammer(driver: Driver, keys: int, seed: int) -> set[str]:
-    """Press random keys, mostly without waiting for what follows, and give the screens that were seen.
+    """Press random keys, mostly faster than anything can follow, and give the screens that were seen.
 
     Keys that open something are a little likelier, prompts do not swallow everything, and a filter that keeps nothing
     does not stay for ever: else chance would spend its time in front of closed doors.
@@ -47,9 +47,11 @@ async def hammer(driver: Driver, keys: int, seed: int) -> set[str]:
         asking = not isinstance(driver.app.screen, Place)
         pool = OTHERS if chance.random() < 0.05 else LEAVING if asking and chance.random() < 0.3 else BOUND
         key = chance.choice(OPENING if not asking and chance.random() < 0.25 else pool)
+        if key in OPENING and chance.random() < 0.35:
+            await driver.rest()  # what opens a screen needs the evidence of the row, which follows the cursor
         if key == "x":
             continue  # exports are tried by name elsewhere: here they would write files
-        await driver.app._press_keys([key])
+        await driver.strike(key)
         seen.add(type(driver.app.screen).__name__)
         if number % 150 == 149:
             await driver.press(*["escape"] * 12, "f", "ctrl+u", "enter")

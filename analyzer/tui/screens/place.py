@@ -59,6 +59,15 @@ class Place(Screen[None]):
         assert self.owner.case is not None
         return self.owner.case
 
+    @property
+    def standing(self) -> bool:
+        """Whether its panes are there: keys, timers and work may still come for a place that is being left."""
+        return self.is_attached and bool(self.children)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No action on what is gone."""
+        return self.standing and super().check_action(action, parameters)
+
     def compose(self) -> ComposeResult:
         """Crumbs, body and hints."""
         yield Bar(id="crumbs")
@@ -79,7 +88,7 @@ class Place(Screen[None]):
 
     def title_line(self) -> None:
         """Write the crumbs anew."""
-        if not self.is_mounted:
+        if not self.standing:
             return
         arrow = f" {self.owner.glyphs.arrow} "
         way = arrow.join(visible(crumb, limit=60) for crumb in [self.owner.name_of_input, *self.crumbs()] if crumb)
@@ -90,7 +99,7 @@ class Place(Screen[None]):
 
     def hint_line(self) -> None:
         """Write the keys of this place anew."""
-        if not self.is_mounted:
+        if not self.standing:
             return
         pieces = [f" {key} {word}  " for key, word in hints(self.places(), self.owner.keys)]
         while len(pieces) > 3 and sum(map(len, pieces)) > self.size.width:
@@ -131,7 +140,7 @@ class Place(Screen[None]):
         number = self._newest[group] = self._newest.get(group, 0) + 1
 
         def stale() -> bool:
-            return self._newest.get(group) != number or not self.is_attached
+            return self._newest.get(group) != number or not self.standing
 
         self.owner.in_background(lambda: work(stale), lambda result: None if stale() else then(result))
 

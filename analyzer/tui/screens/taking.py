@@ -79,7 +79,7 @@ class Taking(Exporting):
         """Of findings the report's own rows; of an event its citation, its record and its finding."""
         out = super().taken(pane)
         shown = self.shown
-        if pane.id == "rows" and self.mode == "findings" and out.frame is not None:
+        if pane.id == "rows" and self.on_screen == "findings" and out.frame is not None:
             return out._replace(findings=self.case.found[out.frame["index"]])
         if pane.id in ("event", "schema") and shown is not None and shown.place is not None:
             source = self.case.sources.get(shown.place.source, {})

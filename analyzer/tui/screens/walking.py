@@ -22,6 +22,7 @@ class Walking(Place):
 
     session: str | None
     mode: str
+    on_screen: str
     texts: dict[str, str]
     only: pl.DataFrame | None
     shown: Shown | None
@@ -47,7 +48,7 @@ class Walking(Place):
         row = self.row() or {}
         pane = self.focused.id if self.focused is not None and self.focused.id in ("event", "schema") else "rows"
         address = self.event_pane.address if pane == "event" else ""
-        if self.mode == "findings":
+        if self.on_screen == "findings":
             return Spot(self.session, row.get("index"), None, pane or "rows", address)
         return Spot(self.session, None, row.get("event"), pane or "rows", address)
 
@@ -79,7 +80,7 @@ class Walking(Place):
         """The next finding of a severity, or the next event that has one."""
         import polars as pl
 
-        if self.mode == "findings":
+        if self.on_screen == "findings":
             self._jump(pl.col("severity") == severity, step, f"no more {severity}s this way")
         else:
             bad = self.case.findings.filter(pl.col("severity") == severity)
@@ -93,7 +94,7 @@ class Walking(Place):
         if row is None or shown is None or not shown.call_id:
             self.notify("this row belongs to no call")
             return
-        if self.mode == "findings":
+        if self.on_screen == "findings":
             self._jump(pl.col("call_id") == shown.call_id, step, "no more rows of this call this way")
             return
         own = [pl.col("call_id") == shown.call_id]

@@ -62,6 +62,7 @@ class Workspace(Walking, Taking, Place):
         super().__init__()
         self.session = session
         self.mode = "events" if spot is not None and spot.finding is None and spot.event is not None else "findings"
+        self.on_screen = self.mode  # what the rows are: they follow the mode when they are filtered
         self.texts = {"findings": text, "events": ""}  # filters
         self.only: pl.DataFrame | None = None  # session and seq of the hits that rows are kept to
         self.shown: Shown | None = None
@@ -194,6 +195,7 @@ class Workspace(Walking, Taking, Place):
                 at = (model.frame[key] == want).arg_max() if model.frame.height else None
                 if at is not None and model.frame[key][at] == want:
                     row = model.row_of(at)
+            self.on_screen = mode
             self.rows.entitle(mode)
             self.rows.show(model, row if row is not None else 0)
             self.notes[mode] = ""
@@ -243,6 +245,8 @@ class Workspace(Walking, Taking, Place):
 
     def _look(self, wanted: Spot | None = None, *, whole: bool = False) -> None:
         """Load what proves the row under the cursor (or the spot)."""
+        if not self.standing:
+            return
         case, glyphs, row = self.case, self.owner.glyphs, self.row()
         spot, self._wanted = wanted or self._wanted, None
         finding = spot.finding if spot is not None else (row or {}).get("index")
@@ -511,7 +515,7 @@ class Workspace(Walking, Taking, Place):
         query, case, shown, scope = message.query, self.case, self.shown, message.scope
         prefix = self.event_pane.path if scope == "this node" else "$"
         address = self.event_pane.address if scope == "this node" else ""
-        session, table, mode = self.session or (shown.session if shown is not None else None), self.table, self.mode
+        session, table, mode = self.session or (shown.session if shown is not None else None), self.table, self.on_screen
         raw = shown.model.raw if shown is not None and shown.model is not None else b""
 
         def post(found: list[Hit], state: str) -> None:
