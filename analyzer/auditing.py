@@ -31,11 +31,14 @@ from analyzer.findings.baseline import load as load_baseline
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.repairs import with_repairs
 from analyzer.findings.suppress import suppress
+from analyzer.frame_masking import masked_frame
+from analyzer.masking import masked
 from analyzer.read import read
 from analyzer.read.files import STDIN, Evidence, Source, find
 from analyzer.read.mapped import adapters_of
 from analyzer.read.recording import Recording
 from analyzer.read.rows import no_collection
+from analyzer.redaction import HIDDEN, Redaction, current, redacting
 from analyzer.replay.final import FinalSchema, final_answers, final_verdicts, load_final_schema
 from analyzer.replay.fold import fold_calls, fold_results
 from analyzer.replay.force import in_force
@@ -91,23 +94,25 @@ class Audit:
         return Evidence([Source(number, path) for number, path in sources.select("source", "path").iter_rows()])
 
     def save(self, folder: str) -> None:
-        """Write the frames as Parquet and the rest as `audit.json`."""
+        """Write the frames as Parquet and the rest as `audit.json`, credentials hidden."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         for name, frame in {**self.frames, "findings": self.findings}.items():
-            frame.write_parquet(target / f"{name}.parquet")
-        rest = {
-            "schema": "analyzer.saved/v1",
-            "summary": self.summary,
-            "inputs": self.inputs,
-            "hops": self.hops,
-            "problems": [str(problem) for problem in self.problems],
-            "notes": self.notes,
-            "ran": self.ran,
-            "lost": self.lost,
-            "unrecognised": self.unrecognised,
-            "crashed": self.crashed,
-        }
+            masked_frame(frame).write_parquet(target / f"{name}.parquet")
+        rest = masked(
+            {
+                "schema": "analyzer.saved/v1",
+                "summary": self.summary,
+                "inputs": self.inputs,
+                "hops": self.hops,
+                "problems": [str(problem) for problem in self.problems],
+                "notes": self.notes,
+                "ran": self.ran,
+                "lost": self.lost,
+                "unrecognised": self.unrecognised,
+                "crashed": self.crashed,
+            }
+        )
         (target / "audit.json").write_text(json.dumps(rest, indent=1), encoding="utf-8")
 
 
@@ -202,6 +207,7 @@ def audit(
         session=session,
         final=final,
         keep_frames=keep_frames,
+        redaction=current(),
     )
     recorded = ({**held, "sources": inputs} for held in recording.partitions())
     for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
@@ -336,6 +342,7 @@ def audit_partition(
     session: str | None = None,
     final: FinalSchema | None = None,
     keep_frames: bool = True,
+    redaction: Redaction = HIDDEN,
 ) -> tuple[Frames, list[tuple[str, str]]]:
     """Audit the recorded frames of whole sessions.
 
@@ -343,9 +350,10 @@ def audit_partition(
     give the same answer, whatever else is audited, and no payload text is kept beyond it unless `keep_frames` says so.
     `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats.
     """
-    trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final)
-    hits, crashes = run(rules, trace)
-    found = assemble(with_repairs(settle(hits), trace), trace)
+    with redacting(redaction):  # another process knows nothing of it
+        trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final)
+        hits, crashes = run(rules, trace)
+        found = assemble(with_repairs(settle(hits), trace), trace)
     kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
     answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
     if keep_frames:

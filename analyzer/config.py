@@ -293,6 +293,7 @@ _FLAGS: dict[str, _Checker] = {
     "min_confidence": _one_of("certain", "likely", "hint"),
     "min_severity": _one_of("error", "warning", "info"),
     "output_format": _text,
+    "redact_key": _path,
     "select": _texts,
     "strict": _flag,
 }

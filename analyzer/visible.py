@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from analyzer import secrets
+from analyzer import masking, redaction, secrets
 
 _PIECE = re.compile(r"[ -~]+|[^ -~]")
 _SHORT = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
@@ -45,7 +45,7 @@ def visible(text: str, *, limit: int = 200) -> str:
     A longer text ends in `… (N more)`, which comes on top; N counts the characters of the text that are not shown.
     """
     if len(text) <= limit and text.isascii() and text.isprintable():
-        return secrets.mask(text)
+        return masking.mask(text)
     return _render(text, limit, lines=False)
 
 
@@ -112,11 +112,11 @@ def _render(text: str, limit: int, *, lines: bool, complete: bool = True) -> str
 def _clusters(window: str, last: int, *, lines: bool) -> Iterator[tuple[str, int]]:
     """Yield what is shown and how many characters of the window it stands for, in pieces that belong together."""
     at = 0
-    for secret in secrets.find(window):
+    for secret in masking.spans(window):
         if secret.start >= last:
             break
         yield from _plain_clusters(window, at, secret.start, lines=lines)
-        yield secrets.label(secret.kind, window[secret.start : secret.end]), secret.end - secret.start
+        yield masking.label(secret.kind, window[secret.start : secret.end]), secret.end - secret.start
         at = secret.end
     yield from _plain_clusters(window, at, last, lines=lines)
 
@@ -136,7 +136,7 @@ def _plain_clusters(window: str, start: int, end: int, *, lines: bool) -> Iterat
             held, base = char[-1], True
         elif lines and char in "\n\t":
             held, base = "\n" if char == "\n" else "    ", False
-        elif _draws(char) and unicodedata.category(char) not in {"Mn", "Me"}:
+        elif draws(char) and unicodedata.category(char) not in {"Mn", "Me"}:
             held, base = char, True
         else:
             held, base = _escape(char), False
@@ -145,7 +145,8 @@ def _plain_clusters(window: str, start: int, end: int, *, lines: bool) -> Iterat
         yield held, size
 
 
-def _draws(char: str) -> bool:
+def draws(char: str) -> bool:
+    """Say whether a character is one that a terminal draws, and draws as itself."""
     return char.isprintable() and not _BLANK.match(char)
 
 
@@ -157,7 +158,7 @@ def _joins(held: str, char: str) -> bool:
         return len(held) <= 2 and unicodedata.category(held[0]) == "So"
     if "\U0001f1e6" <= char <= "\U0001f1ff":
         return len(held) == 1 and "\U0001f1e6" <= held <= "\U0001f1ff"
-    return unicodedata.category(char) in {"Mn", "Me"} and _draws(char) and len(held) <= _MOST_MARKS
+    return unicodedata.category(char) in {"Mn", "Me"} and draws(char) and len(held) <= _MOST_MARKS
 
 
 def _escape(char: str) -> str:
@@ -211,15 +212,15 @@ def _scalar(value: object, budget: int, *, hidden: bool) -> str:
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, str):
-        if hidden and value:
-            return json.dumps(secrets.label("secret", value))
+        if hidden and value and redaction.current().on:
+            return json.dumps(masking.label("secret", value), ensure_ascii=False)
         # One character beyond the budget tells the caller that it was not enough.
         return json.dumps(value[: budget + 1], ensure_ascii=False)
     if isinstance(value, (int, float)):
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
             return f"<integer of {value.bit_length()} bits>"
         text = json.dumps(value)
-        return json.dumps(secrets.label("secret", text)) if hidden else text
+        return json.dumps(masking.label("secret", text)) if hidden and redaction.current().on else text
     return f"<{type(value).__name__}>"
 
 

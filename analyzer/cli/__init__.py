@@ -9,6 +9,7 @@ import click
 
 from analyzer.cli import console, exits
 from analyzer.errors import AnalyzerError
+from analyzer.redaction import HIDDEN, redacting
 
 COMMANDS = {
     "audit": "Find what broke its contract in recorded sessions, where, and by which schema.",
@@ -84,9 +85,10 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status; a mistake of the caller is one line on standard error."""
     try:
-        status = group.main(
-            args=None if arguments is None else list(arguments), prog_name="analyzer", standalone_mode=False
-        )
+        with redacting(HIDDEN):  # each run begins with the default, whatever an option set before
+            status = group.main(
+                args=None if arguments is None else list(arguments), prog_name="analyzer", standalone_mode=False
+            )
     except click.exceptions.NoArgsIsHelpError as error:
         console.complain_raw(error.format_message())
         return exits.USAGE

@@ -10,6 +10,7 @@ import click
 
 from analyzer.cli import console
 from analyzer.errors import UsageError
+from analyzer.redaction import current, read_key, redacting
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -40,6 +41,17 @@ def _configured(ctx: click.Context, _: click.Parameter, file: str | None) -> Con
     return config
 
 
+def _redact(ctx: click.Context, _: click.Parameter, wanted: bool) -> bool:  # noqa: FBT001 - click calls it so
+    ctx.with_resource(redacting(current()._replace(on=wanted)))
+    return wanted
+
+
+def _keyed(ctx: click.Context, _: click.Parameter, file: str | None) -> str | None:
+    if file is not None:
+        ctx.with_resource(redacting(current()._replace(key=read_key(file))))
+    return file
+
+
 session = click.option("--session", metavar="ID", help="This session only.")
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("paths", metavar="PATH...", nargs=-1),
@@ -61,6 +73,20 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--input-format", metavar="NAME", help="Read all as this format; see `analyzer formats`."),
     session,
     click.option("--assert-formats", is_flag=True, help="Judge `format` as a constraint, not as a note."),
+    click.option(
+        "--redact/--no-redact",
+        default=True,
+        expose_value=False,
+        callback=_redact,
+        help="Hide credentials in all that is written, or not; hidden unless this is asked for.",
+    ),
+    click.option(
+        "--redact-key",
+        metavar="FILE",
+        expose_value=False,
+        callback=_keyed,
+        help="A file of at least 16 bytes: hidden credentials carry a hash keyed with it, so that equal ones are seen.",
+    ),
     click.option(
         "--config",
         metavar="FILE",

@@ -23,6 +23,7 @@ from analyzer.contracts.rename import match_renamed
 from analyzer.contracts.schemas import decode, depth
 from analyzer.contracts.tables import ANY_TOOL, parse_tool_table
 from analyzer.errors import ContractFileError
+from analyzer.masking import mask, masked
 
 ROLES: tuple[Literal["arguments", "output"], ...] = ("arguments", "output")
 _MOST_NAME = 100
@@ -125,8 +126,18 @@ def advertised(
         versions_of: dict[str, tuple[Shown, ...]] = {
             role: tuple(shown[tool][role]) for role in ROLES if role in shown[tool]
         }
-        found.append(Advertised(kind, server, name, versions_of, described))
+        found.append(_hidden(Advertised(kind, server, name, versions_of, described)))
     return sorted(found, key=lambda each: (each.server or "", each.name, each.kind)), sorted(set(bare))
+
+
+def _hidden(tool: Advertised) -> Advertised:
+    """The same without credentials: what is pinned goes into a repository."""
+    versions = {
+        role: tuple(version._replace(schema=masked(version.schema)) for version in shown)
+        for role, shown in tool.versions.items()
+    }
+    server = None if tool.server is None else mask(tool.server)
+    return Advertised(tool.kind, server, mask(tool.name), versions, tuple(map(mask, tool.descriptions)))
 
 
 def _in_order(texts: set[str], first: Shown, element: Callable[[int | None, str | None], Any]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from analyzer import pointer
+from analyzer.masking import masked
 from analyzer.report.evidence import Recorded
 from analyzer.report.json import encoded
 from analyzer.rules.failures import failed_members
@@ -26,7 +27,7 @@ def pieces(audit: Audit) -> Iterator[bytes]:
     """The records as JSON Lines, in the order in which the sessions came and the model called."""
     with Recorded(audit) as recorded:
         for record in records(audit.frames, recorded):
-            yield encoded(record) + b"\n"
+            yield encoded(masked(record)) + b"\n"
 
 
 def records(frames: Mapping[str, pl.DataFrame], recorded: Recorded) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
+from analyzer.masking import harmless, masked
 from analyzer.report.version import version
+from analyzer.visible import draws
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -37,18 +39,26 @@ def pieces(audit: Audit) -> Iterator[bytes]:
 
 def head(audit: Audit) -> dict[str, Any]:
     """Everything but the findings."""
-    return {
-        "schema": SCHEMA,
-        "version": version(),
-        "inputs": audit.inputs,
-        "summary": audit.summary,
-        "notes": audit.notes,
-    }
+    whole: dict[str, Any] = masked(
+        {
+            "schema": SCHEMA,
+            "version": version(),
+            "inputs": audit.inputs,
+            "summary": audit.summary,
+            "notes": audit.notes,
+        }
+    )
+    return whole
 
 
 def records(findings: pl.DataFrame) -> list[dict[str, Any]]:
-    """FINDINGS as the objects of the report: no contract is null, nothing related is an empty list."""
-    rows = findings.to_dicts()
+    """FINDINGS as the objects of the report: no contract is null, nothing related is an empty list.
+
+    Every report is made of these, so credentials are hidden here: in ids, names, places and pointers, too.
+    """
+    rows: list[dict[str, Any]] = [
+        row if harmless(_ENCODER.encode(row).decode()) else masked(row) for row in findings.to_dicts()
+    ]
     for row in rows:
         for member in ("contract", "suppressed"):
             held = row[member]
@@ -69,7 +79,7 @@ def encoded(value: object) -> bytes:
 
 def _escaped(match: re.Match[str]) -> str:
     char = match[0]
-    if char.isprintable():
+    if draws(char):
         return char
     code = ord(char)
     if code < 0x10000:

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.frame_masking import masked_frame
 from analyzer.report.json import encoded, head
 
 if TYPE_CHECKING:
@@ -17,5 +18,5 @@ KEY = "analyzer.audit"
 def pieces(audit: Audit) -> Iterator[bytes]:
     """The file."""
     out = io.BytesIO()
-    audit.findings.write_parquet(out, metadata={KEY: encoded(head(audit)).decode()})
+    masked_frame(audit.findings).write_parquet(out, metadata={KEY: encoded(head(audit)).decode()})
     yield out.getvalue()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analyzer import pointer as pointers
 from analyzer.errors import UsageError
+from analyzer.masking import masked
 from analyzer.replay.payloads import read_payload
 from analyzer.report.evidence import Recorded
 from analyzer.report.json import encoded, records
-from analyzer.report.masked import masked
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from analyzer.masking import masked
 from analyzer.read.tried import Tried
 from analyzer.report.paper import Paper
 from analyzer.visible import visible
@@ -61,7 +62,7 @@ def document(found: Tried) -> str:
     }
     scores = [{"format": name, "score": min(score, 1.0)} for name, score in found.scores]
     whole = {"format": found.format, "records": found.records, "scores": scores, "frames": frames}
-    return json.dumps(whole, ensure_ascii=True, indent=1, default=str)
+    return json.dumps(masked(whole), ensure_ascii=True, indent=1, default=str)
 
 
 def _members(paper: Paper, row: dict[str, Any], *, indent: int = 2) -> None:

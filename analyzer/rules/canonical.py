@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer import secrets
+from analyzer import masking, redaction, secrets
 from analyzer.rules.payloads import NO_JSON, decode, layers
 from analyzer.visible import visible_value
 
@@ -45,4 +45,5 @@ def _shown(name: str, value: object) -> str:
     if value is NO_JSON:
         return "absent"
     # Masked before it is cut: half a credential is not recognised as one.
-    return secrets.label("secret", str(value)) if secrets.secret_name(name) else visible_value(value, limit=40)
+    hidden = secrets.secret_name(name) and redaction.current().on
+    return masking.label("secret", str(value)) if hidden else visible_value(value, limit=40)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from analyzer.masking import mask
 from analyzer.trace import Trace, shared
 
 #: Wires whose arguments are JSON values, and wires that carry them as one JSON string.
@@ -30,6 +31,7 @@ FLAGGED_WIRES = ("openai-agents-api", "anthropic-messages", "claude-code-jsonl",
 #: What `decode` returns for a text that is no JSON; None is JSON's null.
 NO_JSON = object()
 _MOST_LAYERS = 8
+_LOOKED_AT = 8192  # characters in which `short` looks for credentials
 
 _WORDS = r"(?i)(?:^|[^a-z0-9])(?:{})(?:$|[^a-z0-9])"
 #: Names of tools that run programs, or show what programs said: shells, tests, logs, debuggers.
@@ -71,8 +73,9 @@ def json_type(value: Any) -> str:
 
 
 def short(value: Any, limit: int = 60) -> str:
-    """A value as one short piece of JSON text, for a message."""
+    """A value as one short piece of JSON text, for a message; masked before it is cut, as half a credential is none."""
     text = value if isinstance(value, str) and value.startswith("{") else msgspec.json.encode(value).decode()
+    text = mask(text[:_LOOKED_AT])
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analyzer.secrets import mask
+from analyzer.masking import mask
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 
+from analyzer.masking import label
 from analyzer.pointer import containers, elements, join, parts
-from analyzer.secrets import label, secret_name
+from analyzer.secrets import secret_name
 from analyzer.tui.rows import Span
 from analyzer.tui.theme import UNICODE, Glyphs, glyph
 from analyzer.visible import visible
@@ -303,7 +304,7 @@ class JsonLines:
             close = "}" if kind == b"{" else "]"
             return [(f"{kind.decode()}{self._count(line)}{close}", "dim")]
         if isinstance(line.key, str) and secret_name(line.key) and size > 2:
-            return [(label("secret", line.text()), "dim")]
+            return [(visible(label("secret", line.text()), limit=max(width, 20)), "dim")]
         text = line.text(most=6 * max(width, 20) + 400)
         shown = visible(text, limit=max(width, 20))
         if kind == b'"':

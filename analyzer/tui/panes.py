@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from textual.message import Message
 
 from analyzer import pointer
-from analyzer.secrets import mask
+from analyzer.masking import mask
 from analyzer.tui.jsonlines import JsonLines, Line
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import MOST_COPIED, Lines

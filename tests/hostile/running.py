@@ -85,12 +85,19 @@ def faults(done: Output, *, form: str = "text", secrets: Sequence[str] = ()) -> 
             continue
         if found := _FOREIGN.search(text):
             yield f"{name} holds {found[0]!r} in {text[max(0, found.start() - 60) : found.end() + 40]!r}"
-        flat = text.replace("\\", "").replace("\n", "")
-        for secret in secrets:
-            if secret in text or (len(secret) > 20 and secret.replace("\n", "").replace("\\", "") in flat):
-                at = text.find(secret)
-                yield f"{name} holds the secret {secret[:60]!r} in {text[max(0, at - 80) : at + len(secret) + 20]!r}"
+        yield from (f"{name} {leak}" for leak in leaks(text, secrets))
     yield from _FORMS.get(form, _no_form)(done.out)
+
+
+def leaks(text: str, secrets: Sequence[str]) -> Iterator[str]:
+    """Which of the credentials stand in a text, whole or, of long ones, in the most part, whatever is escaped."""
+    flat = text.replace("\\n", "").replace("\\", "").replace("\n", "")
+    for secret in secrets:
+        bare = secret.replace("\\n", "").replace("\\", "").replace("\n", "")
+        part = bare[: max(20, len(bare) * 2 // 3)] if len(bare) < 200 else bare[len(bare) // 2 :][:40]
+        at = flat.find(part)
+        if at >= 0:
+            yield f"holds the secret {secret[:60]!r} in {flat[max(0, at - 80) : at + len(part) + 20]!r}"
 
 
 def _no_form(_: bytes) -> Iterator[str]:

@@ -43,7 +43,7 @@ def page(output: str | None = None, *, no_color: bool = False) -> Paper:
 
 def deliver_json(value: object, output: str | None = None) -> None:
     """One JSON document on one line, safe to print, credentials masked."""
+    from analyzer.masking import masked
     from analyzer.report.json import encoded
-    from analyzer.report.masked import masked
 
     console.deliver([encoded(masked(value)) + b"\n"], output)

@@ -56,6 +56,7 @@ def command(
     done = logs.audited(given)
     from analyzer.contracts import dialects
     from analyzer.contracts.tighten import tighten
+    from analyzer.masking import masked
     from analyzer.replay.observations import observed
     from analyzer.report import proposals
 
@@ -79,7 +80,7 @@ def command(
         if not any(name in (each.name, f"{each.server}/{each.name}") for each in proposed):
             raise UsageError(f"no call of a tool {name!r} in the log{console.meant(name, names)}")
     if output is not None:
-        text = json.dumps(proposals.contract_file(proposed), ensure_ascii=True, indent=2, sort_keys=True)
+        text = json.dumps(masked(proposals.contract_file(proposed)), ensure_ascii=True, indent=2, sort_keys=True)
         console.deliver([text.encode(), b"\n"], output)
     if form == "json":
         shared.deliver_json(proposals.records(proposed))

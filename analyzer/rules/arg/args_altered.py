@@ -24,7 +24,8 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.pointer import join
+from analyzer.masking import masked
+from analyzer.pointer import join, parts
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import NO_JSON, layers, short
 from analyzer.trace import Trace
@@ -71,7 +72,8 @@ def _altered(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
         if found:
             names = [_STAGES.get(each["stage"], each["stage"]) for each in (first, row)]
             said = "; ".join(
-                f"{where or 'the whole'} is {_said(old)} in the {names[0]} and {_said(new)} in the {names[1]}"
+                f"{where or 'the whole'} is {_said(where, old)} in the {names[0]}"
+                f" and {_said(where, new)} in the {names[1]}"
                 for where, old, new in found[:3]
             )
             return {
@@ -104,5 +106,7 @@ def _differences(old: Any, new: Any, where: str) -> Iterator[tuple[str, Any, Any
         yield where, old, new
 
 
-def _said(value: Any) -> str:
-    return "absent" if value is _ABSENT else "no JSON" if value is NO_JSON else short(value, 40)
+def _said(where: str, value: Any) -> str:
+    if value is _ABSENT or value is NO_JSON:
+        return "absent" if value is _ABSENT else "no JSON"
+    return short(next(iter(masked({(parts(where) or [""])[-1]: value}).values())), 40)

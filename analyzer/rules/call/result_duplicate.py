@@ -32,7 +32,7 @@ from typing import Any
 
 import polars as pl
 
-from analyzer import secrets
+from analyzer import masking
 from analyzer.rules.canonical import alike
 from analyzer.rules.hits import NONE, hits, place
 from analyzer.trace import Trace
@@ -120,7 +120,7 @@ def _both(row: dict[str, Any]) -> str:
     if row["first_text"] is None or row["text"] is None:
         return ""
     # Masked before they are cut: half a credential is not recognised as one.
-    first, second = (secrets.mask(text[:_COMPARED]) for text in (row["first_text"], row["text"]))
+    first, second = (masking.mask(text[:_COMPARED]) for text in (row["first_text"], row["text"]))
     if first == second:
         return ""
     at = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))

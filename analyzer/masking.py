@@ -1,0 +1,150 @@
+"""What stands in place of credentials: the one way for texts and JSON values, on paper and in documents.
+
+A credential is known by what it looks like (`analyzer.secrets`) or by the name of its member: whatever a `password`
+holds is one. Its place keeps its JSON type, so that findings still make sense: a string becomes a label, a number 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from analyzer import redaction, secrets
+from analyzer.secrets import Secret
+
+#: One of these is in every name that `secrets.secret_name` knows.
+NAMES: tuple[str, ...] = (
+    *("pass", "Pass", "PASS", "pwd", "PWD", "Pwd", "redential", "CREDENTIAL", "ecret", "ECRET", "key", "Key", "KEY"),
+    *("oken", "OKEN", "uthorization", "AUTHORIZATION", "ookie", "COOKIE", "earer", "BEARER"),
+)
+# A member of JSON text and the start of its value, in as many layers of escapes as there are.
+_MEMBER = re.compile(r"""(\\{0,15}["'])([A-Za-z0-9_.$ -]{2,60})\1\s{0,8}:\s{0,8}(?:\1|(-?[0-9][0-9.eE+-]{3,}))""")
+_NUMBER = "secret-number"
+_PLAIN = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u00([2-7][0-9a-fA-F])|/)")
+_LABEL = re.compile(r"\[[a-z-]+, [0-9]+ chars(?:, hmac [0-9a-f]{8})?\]")
+
+
+def spans(text: str) -> list[Secret]:
+    """What must not be shown of a text, in order: credentials, and what members of secret names hold."""
+    if not redaction.current().on:
+        return []
+    found = secrets.find(text)
+    if not any(name in text for name in NAMES):
+        return found
+    named = list(_named(text))
+    return _together(found, named) if named else found
+
+
+def mask(text: str) -> str:
+    """The text with each credential replaced by its label."""
+    out, done = [], 0
+    for secret in spans(text):
+        # JSON text has to stay JSON text.
+        shown = "0" if secret.kind == _NUMBER else label(secret.kind, text[secret.start : secret.end])
+        out += [text[done : secret.start], shown]
+        done = secret.end
+    return "".join([*out, text[done:]]) if out else text
+
+
+def mask_json(text: str) -> str:
+    r"""As `mask`, for JSON text as recorded: a credential may stand there with `\/` and `\u0061` in it."""
+    return mask(_PLAIN.sub(_unescaped, text)) if "\\" in text else mask(text)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    char = "/" if match[2] is None else chr(int(match[2], 16))
+    return match[0] if char in '"\\' or not char.isprintable() else match[1] + char
+
+
+def harmless(text: str) -> bool:
+    """Say whether nothing in a text would be hidden, be it JSON of any depth: a quick look before a careful one."""
+    return not spans(text)
+
+
+def label(kind: str, value: str) -> str:
+    """What is shown in place of a credential: kind and length, with a key its hash; without redaction the value."""
+    how = redaction.current()
+    return secrets.label(kind, value, how.key) if how.on else value
+
+
+def masked(value: Any) -> Any:
+    """A decoded JSON value with its credentials replaced; depth costs nothing, and what is no JSON stays as it is."""
+    if not redaction.current().on:
+        return value
+    holder: list[Any] = [None]
+    todo: list[tuple[Any, Any, Any, bool]] = [(holder, 0, value, False)]
+    while todo:
+        parent, key, item, hidden = todo.pop()
+        if isinstance(item, str):
+            parent[key] = label("secret", item) if hidden and item and not _LABEL.fullmatch(item) else mask(item)
+        elif isinstance(item, dict):
+            made: dict[Any, Any] = {}
+            parent[key] = made
+            for name, inner, secret in _members(item):
+                single = name if name not in made else f"{name} {len(made)}"  # two names may have one label
+                made[single] = None
+                todo.append((made, single, inner, secret))
+        elif isinstance(item, list | tuple):
+            parent[key] = [None] * len(item)
+            todo.extend((parent[key], index, inner, hidden) for index, inner in enumerate(item))
+        elif hidden and isinstance(item, int | float) and not isinstance(item, bool):
+            parent[key] = 0
+        else:
+            parent[key] = item
+    return holder[0]
+
+
+def _members(item: dict[Any, Any]) -> Iterator[tuple[Any, Any, bool]]:
+    # Headers and attributes are often pairs: {"name": "Cookie", "value": "sid=…"}.
+    called = item.get("name", item.get("key"))
+    pair = isinstance(called, str) and secrets.secret_name(called)
+    for name, inner in item.items():
+        if isinstance(name, str):
+            hidden = secrets.secret_name(name) or (pair and name == "value")
+            # What stands under it may be a schema of a password, whose words are no passwords.
+            yield mask(name), inner, hidden and not isinstance(inner, dict)
+        else:
+            yield name, inner, False
+
+
+def _named(text: str) -> Iterator[Secret]:
+    at = 0
+    while match := _MEMBER.search(text, at):
+        at = match.end()
+        if not secrets.secret_name(match[2]):
+            at -= len(match[1]) if match[3] is None else 0  # the value may be the name of the next member
+            continue
+        if match[3] is not None:
+            yield Secret(_NUMBER, *match.span(3), "hint")
+            continue
+        end = _end(text, at, match[1])
+        if end > at and not _LABEL.fullmatch(text, at, end):
+            yield Secret("secret", at, end, "hint")
+        at = max(end, at)
+
+
+def _end(text: str, start: int, quote: str) -> int:
+    """Where the string ends that such a quote opened: at the next one with no more backslashes before it."""
+    depth, mark = len(quote) - 1, quote[-1]
+    at = text.find(mark, start)
+    while at >= 0:
+        before = at
+        while before > start and text[before - 1] == "\\":
+            before -= 1
+        if at - before <= depth:
+            return before
+        at = text.find(mark, at + 1)
+    return len(text)
+
+
+def _together(found: list[Secret], named: list[Secret]) -> list[Secret]:
+    """Both in order; where they overlap the kind that was recognised is given the span of both."""
+    out: list[Secret] = []
+    for each in sorted([*found, *named], key=lambda secret: (secret.start, secret.end)):
+        if out and each.start < out[-1].end:
+            kind = out[-1].kind if out[-1].kind != "secret" else each.kind
+            out[-1] = out[-1]._replace(kind=kind, end=max(out[-1].end, each.end))
+        else:
+            out.append(each)
+    return out
