@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import CALLS
-from analyzer.replay.scopes import NUMBERS, number
+from analyzer.replay.scopes import NUMBERS, nth, number
 
 
 def tool_key(kind: pl.Expr, server: pl.Expr, name: pl.Expr) -> pl.Expr:
@@ -58,7 +58,7 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rows = rows.join(copies, on="first", how="left").with_columns(
         copies=pl.coalesce("copies", pl.col("one").cast(pl.Int64), 0), chosen=pl.coalesce("done", "text")
     )
-    calls = _gathered(seen, rows).sort("session", "seq", "event", "first").with_row_index("call")
+    calls = _gathered(seen, _in_order(seen, rows)).with_row_index("call")
     calls = calls.with_columns(
         pl.col("call").cast(pl.Int64), tool=tool_key(pl.col("kind"), pl.col("server"), pl.col("name"))
     )
@@ -70,11 +70,11 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _emissions(keys: pl.DataFrame) -> pl.DataFrame:
     """The rows with `_emission`: what shows no item id is of the emission before it, else of the one after it."""
     item = pl.col("_item")
-    several = keys.select((item.min() != item.max()).over("_scope").fill_null(value=False)).to_series()
+    several = keys.group_by("_scope").agg(least=item.min(), most=item.max()).filter(pl.col("least") != pl.col("most"))
     # One emission in a scope is the rule: the window functions are for the scopes that have more.
-    if not several.any():
+    if several.is_empty():
         return keys.with_columns(_emission=pl.lit(None, pl.UInt32))
-    part = _shared(keys.filter(several))
+    part = _shared(keys.join(several, on="_scope", how="semi", maintain_order="left"))
     return keys.join(part, on="_row", how="left", maintain_order="left")
 
 
@@ -113,6 +113,12 @@ def _shared(keys: pl.DataFrame) -> pl.DataFrame:
             _emission=pl.coalesce("_item", pl.when(pl.col("fits").is_null()).then("_alike"), "_near"),
         )
     )
+
+
+def _in_order(seen: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of row numbers in the order in which their first ones happened, session by session."""
+    keys = seen.select("session", "seq", "event")[rows["first"]].hstack([rows["first"]])
+    return rows[keys.select(pl.arg_sort_by(keys.columns)).to_series()]
 
 
 def _gathered(seen: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -163,9 +169,8 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     posted = posted.filter(~(_repeats(posted, "_key") | _repeats(posted, "_item", "stage")))
     shown = keys.filter(pl.col("stage").is_in(["echo", "history"]))
     shown = shown.filter(~_repeats(shown, "_item"))
-    nth = pl.int_range(pl.len(), dtype=pl.Int64).over("_scope")
-    posted = posted.select("place", "_scope", nth=nth)
-    shown = shown.select("_scope", nth=nth, echo_place="place")
+    posted = posted.select("place", "_scope", nth=nth(posted.select("_scope")))
+    shown = shown.select("_scope", nth=nth(shown.select("_scope")), echo_place="place")
     on = ["_scope", "nth"]
     together = posted.join(shown, on=on, how="left").select("place", "echo_place", said="echo_place")
     alone = shown.join(posted, on=on, how="anti").select(
@@ -176,14 +181,14 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         *("session", "turn", "wire", "call_id", "pair_id", "name", "success", "error", "text", "container"),
         *("structured", "seq", "event", "pointer", "stage", "key", "place", *NUMBERS),
     )
+    rows = _in_order(seen, rows.rename({"place": "first"}))
     results = (
-        seen.select(columns)[rows["place"]]
+        seen.select(columns)[rows["first"]]
         .with_columns(
             rows["echo_place"],
             seen["status"].gather(rows["said"]),
             seen["event"].gather(rows["echo_place"]).alias("echo_event"),
         )
-        .sort("session", "seq", "event", "place")
         .with_row_index("result")
         .with_columns(pl.col("result").cast(pl.Int64))
     )
@@ -206,5 +211,5 @@ def _repeats(shown: pl.DataFrame, *key: str) -> pl.Series:
     """Which rows repeat the key in their scope; where its first column is null, as in most wires, none does."""
     if shown[key[0]].null_count() == shown.height:
         return pl.repeat(value=False, n=shown.height, eager=True)
-    again = pl.col(key[0]).is_not_null() & (pl.int_range(pl.len()).over("_scope", *key) > 0)
-    return shown.select(again).to_series()
+    first = pl.struct("_scope", *key).is_first_distinct()
+    return shown.select(pl.col(key[0]).is_not_null() & ~first).to_series()

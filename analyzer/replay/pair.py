@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import CALLS, RESULTS
-from analyzer.replay.scopes import number
+from analyzer.replay.scopes import nth, number
 
 _SCOPE = ("_scope",)
 
@@ -80,7 +80,7 @@ def _replies(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
     )
     return calls.with_columns(
         reply=keys["reply"].gather(keys["first"]),
-        ordinal=pl.int_range(pl.len(), dtype=pl.Int64).over("_session", "_turn", number("tool")),
+        ordinal=nth(calls.select("_session", "_turn", number("tool"))),
     ).drop("reply_text")
 
 

@@ -17,15 +17,17 @@ Frames = dict[str, pl.DataFrame]
 # Members that the transport or the recorder adds to an event: two deliveries of one event may differ in them.
 _PADDING = frozenset({"obfuscation", "recorded_at", "session_id", "direction", "sequence_number", "ordinal"})
 
+_IN_FILE = pl.int_range(pl.len(), dtype=pl.Int64).over("session")
+
 
 def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
     """The recorded frames with `seq` in all of them and `copy` in `events`; see `analyzer.trace.Trace`.
 
     `fetch(source, offset, length)` gives the bytes of a record; it is asked for events whose id comes more than once.
     """
-    events = _ordered(frames["events"])
-    events = _copies(events, fetch)
-    where = events.select("event", "session", "seq", gone=(pl.col("copy") == "redelivered").fill_null(value=False))
+    events = _copies(_ordered(frames["events"].rechunk()), fetch)
+    redelivered = pl.col("copy").eq_missing("redelivered")
+    where = events.select("event", "session", seq="seq", kept=pl.when(~redelivered).then("seq"))
     placed: Frames = {"events": events}
     for name in RECORDED:
         if name not in ("events", "tables"):
@@ -37,12 +39,14 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
 
 def _seated(frame: pl.DataFrame, where: pl.DataFrame, *, all_of_them: bool) -> pl.DataFrame:
     """A recorded frame with the session and `seq` of its events; its texts, most of the log, are not touched."""
-    if frame.is_empty():
-        return frame.with_columns(seq=pl.lit(None, pl.Int64))
-    seats = frame.select("event").join(where, on="event", how="left", maintain_order="left")
-    frame = frame.with_columns(seats["session"], seats["seq"])
-    kept = seats.select(pl.col("seq").is_not_null() & (~pl.col("gone") | all_of_them)).to_series()
-    return frame if kept.all() else frame.filter(kept)
+    if frame.is_empty() or where.is_empty():
+        return frame.clear().with_columns(seq=pl.lit(None, pl.Int64))
+    # Events are sorted and unique: looking one up costs a third of a join.
+    rows = where["event"].search_sorted(frame["event"]).clip(upper_bound=where.height - 1)
+    seats = where[rows]
+    seq = pl.when(seats["event"] == frame["event"]).then(seats["seq" if all_of_them else "kept"])
+    frame = frame.with_columns(seats["session"], seq=seq)
+    return frame.filter(pl.col("seq").is_not_null()) if frame["seq"].null_count() else frame
 
 
 def _ordered(events: pl.DataFrame) -> pl.DataFrame:
@@ -58,6 +62,8 @@ def _ordered(events: pl.DataFrame) -> pl.DataFrame:
         session=pl.col("session").cast(pl.Categorical).to_physical(),
         whole=pl.col("kind") != "broken",
     )
+    if keys["whole"].all() and keys["source"].min() == keys["source"].max():
+        return events.with_columns(pl.lit("file").alias("order"), keys.select(seq=_IN_FILE).to_series())
     facts = (
         keys.lazy()
         .filter("whole")
@@ -81,7 +87,7 @@ def _ordered(events: pl.DataFrame) -> pl.DataFrame:
     )
     keys = keys.join(facts, on="session", how="left", nulls_equal=True, maintain_order="left")
     if facts["order"].is_in(["file", "files"]).all():
-        seq = keys.select(pl.int_range(pl.len(), dtype=pl.Int64).over("session")).to_series()
+        seq = keys.select(_IN_FILE).to_series()
     else:
         key = (
             pl.when(pl.col("order") == "number")

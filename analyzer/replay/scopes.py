@@ -13,6 +13,13 @@ def number(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Categorical).to_physical()
 
 
+def nth(keys: pl.DataFrame) -> pl.Series:
+    """The place of each row among those equal to it, from 0; a window costs four times as much."""
+    groups = keys.with_row_index("_row").group_by(keys.columns).agg("_row")
+    places = groups.select("_row", nth=pl.int_ranges(pl.col("_row").list.len())).explode("_row", "nth")
+    return pl.zeros(keys.height, pl.Int64, eager=True).scatter(places["_row"], places["nth"])
+
+
 def scoped(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """CALL_SIGHTINGS and RESULT_SIGHTINGS with seq -> the same, those of a session in the order in which they happened.
 

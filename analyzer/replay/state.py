@@ -11,27 +11,17 @@ _ENDED = ("completed", "failed", "cancelled")
 
 def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """SESSIONS; events that belong to no session are left out."""
-    seen = (
-        events.lazy()
-        .filter(pl.col("session").is_not_null())
-        .group_by("session")
-        .agg(
-            first_event=pl.col("event").min(),
-            events=pl.len().cast(pl.Int64),
-            order=pl.col("order").drop_nulls().first(),
-            start=pl.col("type").sort_by("seq").first(),
-        )
-        .collect()
-    )
+    named = pl.col("session").is_not_null()
+    runs = _runs(events).filter(named)
+    seen = runs.group_by("session").agg(first_event=pl.col("event").min(), events=pl.col("events").sum())
+    seen = seen.join(events.filter(named & (pl.col("seq") == 0)).select("session", "order", start="type"), on="session")
     last = ("agent", "agent_name", "model", "max_subagents", "parallel", "text_format", "instructions", "parent")
     said = (
-        states.lazy()
-        .sort("session", "seq")
+        states.sort("session", "seq")
         .group_by("session")
         .agg(*(pl.col(name).drop_nulls().last() for name in last), last_status=pl.col("status").drop_nulls().last())
-        .collect()
     )
-    wires = calls.lazy().group_by("session").agg(wires=pl.col("wire").unique().sort().str.join(",")).collect()
+    wires = calls.group_by("session").agg(wires=pl.col("wire").unique().sort().str.join(","))
     starts = pl.col("start").str.contains(
         r"\.created$|^request\.create$|^POST /agents/sessions$|^initialize$|^server/discover$"
         r"|^session_meta$|^thread\.started$"
@@ -50,17 +40,11 @@ def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame)
 
 def turns_of(events: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
     """TURNS, numbered in the order in which their first events happened."""
-    seen = (
-        events.lazy()
-        .filter(pl.col("turn").is_not_null() & pl.col("session").is_not_null())
-        .group_by("session", "turn")
-        .agg(since=pl.col("seq").min(), until=pl.lit(None, pl.Int64))
-        .drop("until")
-    )
+    named = pl.col("turn").is_not_null() & pl.col("session").is_not_null()
+    seen = _runs(events).filter(named).group_by("session", "turn").agg(since=pl.col("seq").min())
     ended = pl.col("status").is_in(_ENDED)
     said = (
-        states.lazy()
-        .sort("session", "seq")
+        states.sort("session", "seq")
         .group_by("session", "turn")
         .agg(
             pl.col("agent").drop_nulls().last(),
@@ -75,8 +59,20 @@ def turns_of(events: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
         .sort("session", "since", "turn")
         .with_columns(ordinal=pl.int_range(pl.len(), dtype=pl.Int64).over("session"))
         .select(list(TURNS))
-        .collect()
     )
+
+
+def _runs(events: pl.DataFrame) -> pl.DataFrame:
+    """The first event of each run of events of one session and turn, none of which is of an earlier `seq`.
+
+    `events` says how many the run has.
+    """
+    same = [pl.col(name).eq_missing(pl.col(name).shift(1)) for name in ("session", "turn")]
+    begins = ~pl.all_horizontal(*same, pl.col("seq") > pl.col("seq").shift(1))
+    runs = events.select("session", "turn", "event", "seq", row=pl.int_range(pl.len())).filter(
+        begins.fill_null(value=True)
+    )
+    return runs.with_columns(events=pl.col("row").shift(-1, fill_value=events.height) - pl.col("row"))
 
 
 def running_versions(calls: pl.DataFrame, states: pl.DataFrame) -> pl.Series:
