@@ -16,7 +16,7 @@ from textual.filter import LineFilter
 from analyzer.errors import AnalyzerError
 from analyzer.tui.belt import Belt
 from analyzer.tui.marks import Marks
-from analyzer.tui.palette import Actions
+from analyzer.tui.palette import Actions, Palette
 from analyzer.tui.screens.overview import Overview
 from analyzer.tui.screens.place import Place
 from analyzer.tui.screens.workspace import Workspace
@@ -302,6 +302,11 @@ class AuditApp(App[None]):
     def copy_to_clipboard(self, text: str) -> None:
         """Hand text that went through `visible` to the terminal's clipboard."""
         super().copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
+
+    def action_command_palette(self) -> None:
+        """Every action by name."""
+        if not Palette.is_open(self):
+            self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Any) -> Any:
         """The palette holds the actions of the key table; the library's own are left out."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from textual.command import DiscoveryHit, Hit, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Provider
 from textual.content import Content
 
 from analyzer.tui.keys import KEYS, shown
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from analyzer.tui.app import AuditApp
 
 _MOST_SESSIONS = 500
+
+
+class Palette(CommandPalette):
+    """The library's palette, that does not fall over a key pressed before its list is laid out."""
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):  # of a line that is not there yet
+            super()._action_command_list(action)
 
 
 class Actions(Provider):

@@ -15,7 +15,7 @@ from tests.tui.test_hostile import unsafe
 BOUND = sorted({name for key in KEYS for name in key.keys.split(",")} - {"Q", "ctrl+q"})
 # Letters that a prompt takes, and keys that no table names: they must do nothing.
 OTHERS = ["$", "A", "B", "backspace", "ctrl+x", "f9", "insert", "comma", "ctrl+p"]
-OPENING = ["enter", "enter", "a", "t", "c", "u", "d", "i", "r", "T"]
+OPENING = ["enter", "enter", "a", "t", "c", "u", "d", "d", "i", "r", "T"]
 LEAVING = ["escape", "enter"]
 SCREENS = {
     "Overview",
@@ -47,7 +47,7 @@ async def hammer(driver: Driver, keys: int, seed: int) -> set[str]:
         asking = not isinstance(driver.app.screen, Place)
         pool = OTHERS if chance.random() < 0.05 else LEAVING if asking and chance.random() < 0.3 else BOUND
         key = chance.choice(OPENING if not asking and chance.random() < 0.25 else pool)
-        if key in OPENING and chance.random() < 0.35:
+        if key in OPENING and chance.random() < 0.5:
             await driver.rest()  # what opens a screen needs the evidence of the row, which follows the cursor
         if key == "x":
             continue  # exports are tried by name elsewhere: here they would write files

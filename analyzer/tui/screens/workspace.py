@@ -515,7 +515,8 @@ class Workspace(Walking, Taking, Place):
         query, case, shown, scope = message.query, self.case, self.shown, message.scope
         prefix = self.event_pane.path if scope == "this node" else "$"
         address = self.event_pane.address if scope == "this node" else ""
-        session, table, mode = self.session or (shown.session if shown is not None else None), self.table, self.on_screen
+        session = self.session or (shown.session if shown is not None else None)
+        table, mode = self.table, self.on_screen
         raw = shown.model.raw if shown is not None and shown.model is not None else b""
 
         def post(found: list[Hit], state: str) -> None:
