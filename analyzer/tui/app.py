@@ -305,7 +305,7 @@ class AuditApp(App[None]):
 
     def action_command_palette(self) -> None:
         """Every action by name."""
-        if not Palette.is_open(self):
+        if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Any) -> Any:
