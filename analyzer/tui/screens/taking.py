@@ -65,6 +65,7 @@ class Taking(Exporting):
 
     session: str | None
     mode: str
+    on_screen: str
     shown: Shown | None
 
     if TYPE_CHECKING:
