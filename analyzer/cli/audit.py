@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from analyzer.cli import console, exits, logs, reports
+from analyzer.cli import completing, console, exits, logs, reports
 from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
@@ -44,8 +44,16 @@ _CONFIDENCES = ("certain", "likely", "hint")
     help="Write here, whole or not at all; - is standard output. Repeatable: one audit, several reports.",
 )
 @click.option("--save", metavar="DIR", help="Keep the frames as Parquet, with the audit beside them.")
-@click.option("--select", multiple=True, metavar="RULE", help="Only these: code, slug or family (ARG). Repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules. Repeatable.")
+@click.option(
+    "--select",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=completing.rules,
+    help="Only these: code, slug or family (ARG). Repeatable.",
+)
+@click.option(
+    "--ignore", multiple=True, metavar="RULE", shell_complete=completing.rules, help="Not these rules. Repeatable."
+)
 @click.option("--min-severity", type=click.Choice(_SEVERITIES), help="Leave lesser findings out.")
 @click.option("--min-confidence", type=click.Choice(_CONFIDENCES), help="Leave less certain findings out.")
 @click.option("--baseline", metavar="FILE", help="What it holds is known and does not decide; what is new does.")

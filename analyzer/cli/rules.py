@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from analyzer.cli import console
+from analyzer.cli import completing, console
 from analyzer.errors import UsageError
 from analyzer.report.paper import Paper, Words
 from analyzer.rules import catalogue
@@ -25,7 +25,7 @@ _HEADING = re.compile(r"^[A-Z][A-Za-z ]{1,30}:(?= |$)")
         "analyzer rules --output-format json",
     ),
 )
-@click.argument("name", metavar="[CODE-OR-SLUG]", required=False)
+@click.argument("name", metavar="[CODE-OR-SLUG]", required=False, shell_complete=completing.rules)
 @click.option(
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
 )

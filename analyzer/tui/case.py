@@ -71,6 +71,13 @@ class Case:
         """FINDINGS as they are."""
         return self.scan("findings").collect()
 
+    def audit_of(self, findings: pl.DataFrame) -> Audit:
+        """An audit that holds these rows of FINDINGS only, as reports want it."""
+        from analyzer.auditing import Audit
+        from analyzer.summary import tally
+
+        return Audit(findings, summary={**self.summary, "findings": tally(findings)}, inputs=self.inputs)
+
     @cached_property
     def findings(self) -> pl.DataFrame:
         """FINDINGS flat, one row per row of `found`, for tables and filters."""

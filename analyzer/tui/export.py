@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +12,7 @@ from analyzer.masking import mask
 if TYPE_CHECKING:
     import polars as pl
 
+    from analyzer.auditing import Audit
     from analyzer.tui.rows import Model
 
 _MOST_LINES = 100_000
@@ -20,11 +20,12 @@ _WIDTH = 200  # cells of a line on paper
 
 
 class Shown(NamedTuple):
-    """What a pane can give: `findings` and `frame` are the same rows, nested and flat."""
+    """What a pane can give: `findings` and `frame` are the same rows, nested and flat, `audit` what they are of."""
 
     lines: Model
     frame: pl.DataFrame | None = None
     findings: pl.DataFrame | None = None
+    audit: Audit | None = None
     evidence: dict[str, Any] | None = None
     raw: bytes | None = None
     svg: str | None = None
@@ -34,7 +35,8 @@ def write(file: Path, shown: Shown, marks: list[dict[str, Any]]) -> str:
     """Write a pane to a file that does not exist yet, and say in words what was done or why not.
 
     `.json` holds findings, rows or evidence, with the marks; `.jsonl`, `.csv` and `.parquet` hold rows; `.sarif`
-    findings; `.txt` the lines as they look; `.svg` the screen; `.bin` the bytes of the record, unmasked.
+    and `.md` findings as the reports of those names; `.txt` the lines as they look; `.svg` the screen; `.bin` the
+    bytes of the record, unmasked.
     """
     make = _KINDS.get(file.suffix)
     if make is None:
@@ -98,15 +100,19 @@ def _parquet(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
 
 
 def _sarif(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
-    if shown.findings is None:
+    if shown.audit is None:
         return None
-    from analyzer.auditing import Audit
+    from analyzer.report import sarif
 
-    try:
-        sarif = import_module("analyzer.report.sarif")
-    except ModuleNotFoundError:
+    return b"".join(sarif.pieces(shown.audit))
+
+
+def _ticket(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
+    if shown.audit is None:
         return None
-    return b"".join(sarif.pieces(Audit(shown.findings)))
+    from analyzer.report import markdown
+
+    return b"".join(markdown.pieces(shown.audit))
 
 
 _KINDS: dict[str, Callable[[Shown, list[dict[str, Any]]], bytes | None]] = {
@@ -115,6 +121,7 @@ _KINDS: dict[str, Callable[[Shown, list[dict[str, Any]]], bytes | None]] = {
     ".csv": _csv,
     ".parquet": _parquet,
     ".sarif": _sarif,
+    ".md": _ticket,
     ".txt": _txt,
     ".svg": lambda shown, _: None if shown.svg is None else shown.svg.encode(),
     ".bin": lambda shown, _: shown.raw,

@@ -132,3 +132,23 @@ def test_a_growing_log_is_followed(tmp_path: Path, root: Path, monkeypatch: pyte
             assert after["seq"] == row["seq"]  # the cursor stays where it was
 
     run(story())
+
+
+def test_the_findings_that_are_shown_as_sarif_and_as_a_ticket(sample: tuple[str, str], tmp_path: Path) -> None:
+    folder, contracts = sample
+
+    async def story() -> None:
+        async with opened(folder, contracts=[contracts], session="sess_1117_1042") as driver:
+            await driver.until(lambda: isinstance(driver.app.screen, Workspace))
+            assert "findings" in driver.text()
+            for name in ("shown.sarif", "shown.md"):
+                await driver.press("x")
+                await driver.type(str(tmp_path / name))
+                await driver.press("enter")
+                await driver.until((tmp_path / name).exists)
+
+    run(story())
+    [held] = json.loads((tmp_path / "shown.sarif").read_bytes())["runs"]
+    assert {each["properties"]["session"] for each in held["results"]} == {"sess_1117_1042"}
+    assert held["properties"]["summary"]["findings"]["error"] == len(held["results"])
+    assert "refund_order" in (tmp_path / "shown.md").read_text()

@@ -56,7 +56,7 @@ class Exporting(Place):
             shown = self.taken(pane)._replace(svg=svg)
             self.notify(export.write(Path(name).expanduser(), shown, self.owner.marks.rows()))
 
-        kinds = ".json .jsonl .csv .parquet .sarif .txt .svg .bin"
+        kinds = ".json .jsonl .csv .parquet .sarif .md .txt .svg .bin"
         self.owner.push_screen(Prompt(f"export what this pane shows to a new file: {kinds}", ""), answered)
 
 
@@ -81,7 +81,8 @@ class Taking(Exporting):
         out = super().taken(pane)
         shown = self.shown
         if pane.id == "rows" and self.on_screen == "findings" and out.frame is not None:
-            return out._replace(findings=self.case.found[out.frame["index"]])
+            findings = self.case.found[out.frame["index"]]
+            return out._replace(findings=findings, audit=self.case.audit_of(findings))
         if pane.id in ("event", "schema") and shown is not None and shown.place is not None:
             source = self.case.sources.get(shown.place.source, {})
             evidence = {
