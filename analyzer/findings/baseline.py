@@ -18,6 +18,7 @@ import polars as pl
 from analyzer.errors import ConfigurationError
 from analyzer.findings.deciding import borne
 from analyzer.frames import FINDINGS
+from analyzer.masking import masked
 
 SCHEMA = "analyzer.baseline/v1"
 KNOWN = "known: in the baseline"
@@ -99,7 +100,7 @@ def document(
         .sort("rule", "tool", "group")
         .select("rule", "tool", "group", "count")
     )
-    lines = ",\n".join(json.dumps(row) for row in rows.iter_rows(named=True))
+    lines = ",\n".join(json.dumps(masked(row)) for row in rows.iter_rows(named=True))
     return (json.dumps(head)[:-1] + ', "groups": [\n' + lines + "\n]}\n").encode()
 
 

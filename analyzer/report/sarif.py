@@ -16,7 +16,7 @@ import polars as pl
 from analyzer.findings.baseline import KNOWN
 from analyzer.findings.worst import worst
 from analyzer.report.artifact import anchor, place, relative
-from analyzer.report.json import encoded, records
+from analyzer.report.json import encoded, head, records
 from analyzer.report.manual import markdown, summary
 from analyzer.report.version import version
 from analyzer.rules.catalogue import RULES, Rule
@@ -40,17 +40,17 @@ _BLOCK = 2_000
 
 def pieces(audit: Audit) -> Iterator[bytes]:
     """The log, in pieces; one result a line."""
-    findings = worst(audit.findings, MOST)
+    findings, inputs = worst(audit.findings, MOST), head(audit)["inputs"]
     run = {
         "tool": {"driver": _driver()},
         "invocations": [_invocation(audit, left_out=audit.findings.height - findings.height)],
-        "artifacts": [_artifact(each) for each in audit.inputs if "!" not in each["path"]],
+        "artifacts": [_artifact(each) for each in inputs if "!" not in each["path"]],
         "columnKind": "unicodeCodePoints",
         "properties": {"summary": audit.summary},
     }
     yield b'{"$schema":' + encoded(_SCHEMA) + b',"version":"2.1.0","runs":[\n'
     yield encoded(run)[:-1] + b',\n"results":['
-    before, otherwise = b"\n", anchor(audit.inputs)
+    before, otherwise = b"\n", anchor(inputs)
     # SARIF wants the state at all results or at none.
     baseline = audit.findings.filter(pl.col("suppressed").struct.field("reason") == KNOWN).height > 0
     for block in findings.iter_slices(_BLOCK):

@@ -138,7 +138,7 @@ def test_the_findings_that_are_shown_as_sarif_and_as_a_ticket(sample: tuple[str,
     folder, contracts = sample
 
     async def story() -> None:
-        async with opened(folder, contracts=[contracts], session="sess_1117_1042") as driver:
+        async with opened(folder, asked={"contracts": [contracts]}, session="sess_1117_1042") as driver:
             await driver.until(lambda: isinstance(driver.app.screen, Workspace))
             assert "findings" in driver.text()
             for name in ("shown.sarif", "shown.md"):
