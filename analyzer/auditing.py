@@ -176,7 +176,7 @@ def audit(
     if input_format is not None and input_format not in {adapter.name for adapter in adapters}:
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
-    code = _code(executed)
+    given = contracts_given(contracts, executed)
     before = None if baseline is None else load_baseline(baseline)
     sources, missing = find([fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)])
     if any(source.path == STDIN for source in sources):
@@ -190,7 +190,6 @@ def audit(
         progress=report,
         adapters=adapters,
     )
-    given = load_contracts([Path(path) for path in contracts]).beside(code)
     final = None if final_schema is None else load_final_schema(final_schema)
     problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
     rules = chosen(select, ignore)
@@ -283,12 +282,14 @@ def gathered(
     )
 
 
-def _code(executed: Sequence[str]) -> Contracts:
+def contracts_given(contracts: Sequence[str], executed: Sequence[str]) -> Contracts:
+    """The executed side: contract files and folders, and Python that is named. Raises UsageError for what is not."""
     if not executed:
-        return Contracts()
+        return load_contracts([Path(path) for path in contracts])
     from analyzer.contracts.executed import load_executed  # it imports what it is told: only when it is told
 
-    return load_executed(executed)
+    code = load_executed(executed)
+    return load_contracts([Path(path) for path in contracts]).beside(code)
 
 
 def _portable(contracts: Contracts) -> Contracts:

@@ -20,6 +20,7 @@ COMMANDS = {
     "diff": "Compare a failing call with the nearest passing one, two calls, or two sessions.",
     "contracts": "Pin, list, compare, check and tighten the contracts of tools.",
     "query": "Ask events, calls, results or findings with JSONPath or JMESPath.",
+    "batch": "Audit what is new every night, keep the history, and tell what changed.",
     "rules": "List the rules, or print the manual of one.",
     "formats": "List what is read, how it is recognised, and what it cannot prove.",
 }

@@ -100,7 +100,7 @@ def command(
     read, recognised or (with --strict) judged, or less was judged than in the --baseline; 2 usage or configuration; 4 a
     fault of the analyzer itself.
     """
-    _check_rules((*select, *ignore))
+    check_rules((*select, *ignore))
     typed = ctx.get_parameter_source("output_format") == click.core.ParameterSource.COMMANDLINE
     wanted = reports.asked(outputs, output_format if typed else None, output_format or "text")
     if statistics and any(report.format != "text" for report in wanted):
@@ -135,7 +135,7 @@ def _write_baseline(done: Audit, file: str) -> Audit:
     return held_to(done, baseline.load(file))
 
 
-def _check_rules(names: tuple[str, ...]) -> None:
+def check_rules(names: tuple[str, ...]) -> None:
     """A name that selects nothing is a mistake, not an empty audit."""
     from analyzer.rules import catalogue
 

@@ -132,6 +132,15 @@ def audited(
             progress=step,
             **asked,
         )
+    complaints(done, given)
+    session = given["session"]
+    if session is not None and not done.summary["sessions"] and any(each["format"] for each in done.inputs):
+        raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
+    return done
+
+
+def complaints(done: Audit, given: Given) -> None:
+    """Say on standard error what could not be read, recognised or suppressed."""
     for note in done.notes:
         console.complain(note)
     for problem in done.problems:
@@ -142,10 +151,6 @@ def audited(
             console.complain(f"{what} at {each['path']}", "`analyzer formats` lists what is read")
     if not done.inputs and not done.problems:
         console.complain(f"no log found at {', '.join(given['paths'])}", "`analyzer formats` lists what is read")
-    session = given["session"]
-    if session is not None and not done.summary["sessions"] and any(each["format"] for each in done.inputs):
-        raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
-    return done
 
 
 def arguments(given: Given) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class SchemaStore:
     def add(self, schema: Any, *, dialect: str = dialects.DEFAULT, judge: Judge | None = None) -> str:
         """The id of a schema; the same JSON value under another default dialect is another schema."""
         dialect = dialects.dialect_of(schema, default=dialect)
-        text = (judge and judge.text) or canonical(schema)
+        text = canonical(schema)
         name = name_of(text)
         if dialect != dialects.dialect_of(schema):
             name = f"{name}-{dialect.rpartition('/')[2] or dialect}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from analyzer.errors import InputError
-from analyzer.read import zips
+from analyzer.read import remote, zips
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -33,6 +33,8 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """A new binary stream of its bytes as they stand on disk. Raises OSError."""
+        if remote.is_remote(self.path):
+            return remote.opened(self.path)
         member = zips.parts(self.path)
         if member is not None:
             return zips.opened(*member)
@@ -57,7 +59,7 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
             errors.append(InputError(f"cannot read: {error.strerror or error}", file=path))
             continue
         for name, named in _members(new, errors):
-            real = name if name == STDIN else os.path.realpath(name)
+            real = name if name == STDIN or remote.is_remote(name) else os.path.realpath(name)
             if real not in seen:  # the same file given twice is one log
                 seen.add(real)
                 found.append((name, named))
@@ -67,7 +69,7 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
 def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterator[tuple[str, bool]]:
     """The paths with zip files opened up: each member is an input."""
     for name, named in found:
-        if name == STDIN or zips.parts(name) is not None:
+        if name == STDIN or remote.is_remote(name) or zips.parts(name) is not None:
             yield name, named
             continue
         try:
@@ -85,6 +87,9 @@ def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterato
 def _walk(path: str) -> Iterator[tuple[str, bool]]:
     if path == STDIN:
         yield STDIN, True
+        return
+    if remote.is_remote(path):
+        yield from remote.walk(path)
         return
     if zips.parts(path) is not None:
         yield path, True

@@ -47,6 +47,8 @@ class Recording:
     """Partitions made in any case; the findings do not depend on it."""
     sources: list[dict[str, Any]] = field(default_factory=list)
     problems: list[InputError] = field(default_factory=list)
+    adrift: set[str] = field(default_factory=set)
+    """Turns of events that name no session, known when `partitions` begins: another input may say whose they are."""
     _held: list[Frames] = field(default_factory=list)
     _events: int = 0
     _folder: Path | None = None
@@ -75,7 +77,7 @@ class Recording:
     def _spill(self) -> None:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="analyzer-"))
-        placed, homeless = _apart(_concat(self._held))
+        placed, homeless = self._apart(_concat(self._held))
         self._held, self._events = [], 0
         self._homeless.append(homeless)
         self._turns.append(_turns(placed))
@@ -106,7 +108,7 @@ class Recording:
 
     def _partitions(self) -> Iterator[Frames]:
         if self._folder is None:
-            placed, homeless = _apart(_concat(self._held))
+            placed, homeless = self._apart(_concat(self._held))
             self._held = []
             merged = _together(placed, _housed(homeless, _turns(placed), _firsts(placed)))
             if self.at_least == 1:
@@ -123,6 +125,11 @@ class Recording:
                 yield {name: tables if name == "tables" else self._joined(group, name) for name in RECORDED}
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _apart(self, frames: Frames) -> tuple[Frames, Frames]:
+        placed, homeless = _apart(frames)
+        self.adrift.update(homeless["events"]["turn"].drop_nulls())
+        return placed, homeless
 
     def _groups(self) -> list[list[int]]:
         """The parts that are audited together: rules cost the same for few events as for many."""

@@ -1,0 +1,74 @@
+"""The inputs of a night: which there are, and whether they are still what was audited."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+
+from analyzer.errors import InputError
+from analyzer.read import remote, zips
+from analyzer.read.files import Source, Stream, find
+
+_NANO = 1e9
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input as it lies there now."""
+
+    source: Source
+    identity: str
+    """Size, time and inode of the file, or what an object store says instead."""
+    size: int
+    """Bytes on disk, of a member its share of the file."""
+    modified: float
+    """Seconds since 1970."""
+
+
+def inputs_of(
+    paths: Sequence[str], known: Mapping[str, int], *, since: datetime | None = None, until: datetime | None = None
+) -> tuple[list[Input], list[InputError]]:
+    """The inputs that the paths name and that were last written in [since, until), in the order they are found.
+
+    `known` numbers stay what they are; a new path is numbered behind them. What does not exist comes back as errors.
+    """
+    found, errors = find(paths)
+    files = [(zips.parts(each.path) or (each.path, ""))[0] for each in found]
+    members = Counter(files)
+    number = max(known.values(), default=-1) + 1
+    inputs = []
+    for source, file in zip(found, files, strict=True):
+        try:
+            identity, size, modified = _on_disk(file) if not remote.is_remote(file) else remote.state(file)
+        except OSError as error:
+            errors.append(InputError(f"cannot read: {error.strerror or error}", file=source.path))
+            continue
+        if (since and modified < since.timestamp()) or (until and modified >= until.timestamp()):
+            continue
+        own = known.get(source.path)
+        if own is None:
+            own, number = number, number + 1
+        inputs.append(Input(Source(own, source.path, source.named), identity, size // members[file], modified))
+    return inputs, errors
+
+
+def _on_disk(file: str) -> tuple[str, int, float]:
+    state = os.stat(file)  # noqa: PTH116 - thousands of them
+    return f"{state.st_size}:{state.st_mtime_ns}:{state.st_ino}", state.st_size, state.st_mtime_ns / _NANO
+
+
+def digest(source: Source) -> str | None:
+    """The digest of the decompressed bytes as they are now; None where they cannot be read."""
+    try:
+        stream = Stream(source)
+    except InputError:
+        return None
+    whole = sha256()
+    while piece := stream.read(1 << 20):
+        whole.update(piece)
+    stream.close()
+    return whole.hexdigest()

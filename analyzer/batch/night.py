@@ -1,0 +1,301 @@
+"""One run over the logs of a night: audit what is new or changed, keep the answers, put all of them together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Self
+
+import polars as pl
+
+from analyzer.auditing import Audit, chosen, gathered
+from analyzer.batch.inputs import digest, inputs_of
+from analyzer.batch.segments import Answer, Terms, audit_segment
+from analyzer.batch.store import INPUTS, Store, by_segment
+from analyzer.batch.trend import groups_of, trend_of, versions_of
+from analyzer.config import Suppression
+from analyzer.errors import AnalyzerError, InputError
+from analyzer.frames import SOURCES
+from analyzer.report.trend import Trend
+
+SIZE = 64 << 20
+"""Bytes on disk that are audited and kept together."""
+
+_BESIDE = ("times", "turns")  # of a segment, beside the answers of the audit
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run is asked for."""
+
+    paths: Sequence[str]
+    terms: Terms
+    suppressions: Sequence[Suppression] = ()
+    problems: Sequence[AnalyzerError] = ()
+    """Of the contracts, to be told with the others."""
+    jobs: int = 1
+    verify: bool = False
+    """Take the digest of what seems unchanged."""
+    since: datetime | None = None
+    until: datetime | None = None
+    size: int = SIZE
+
+
+@dataclass(frozen=True)
+class Night:
+    """What a run came to."""
+
+    audit: Audit
+    trend: Trend
+    failed: tuple[str, ...]
+    """Inputs on which the analyzer itself failed; they are tried again next time."""
+
+
+@dataclass(frozen=True)
+class _Live:
+    """A segment that counts in this run."""
+
+    sources: tuple[int, ...]
+    answer: Answer
+
+    def touches(self, other: _Live) -> bool:
+        """Whether both hold a part of one session."""
+        mine, theirs = self.answer, other.answer
+        return not (
+            mine.sessions.isdisjoint(theirs.sessions)
+            and mine.adrift.isdisjoint(theirs.turns)
+            and theirs.adrift.isdisjoint(mine.turns)
+        )
+
+
+def nightly(
+    store: Store,
+    wanted: Wanted,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    waiting: Callable[[], None] = lambda: None,
+) -> Night:
+    """Audit what the store does not know yet, and give the audit of all inputs and what changed since the last run.
+
+    Another run on the same store is waited for (`waiting` is called then). An input that cannot be read, or on which
+    the analyzer fails, is told and left out; the others are audited.
+    """
+    with store.alone(waiting):
+        return _Run(store, wanted, progress or (lambda *_: None)).whole()
+
+
+class _Run:
+    def __init__(self, store: Store, wanted: Wanted, progress: Callable[[str, int, int], None]) -> None:
+        self._store, self._wanted, self._progress = store, wanted, progress
+        self._started = datetime.now(UTC)
+        self._options = wanted.terms.digest()
+        self._known = store.inputs()
+        numbers = dict(self._known.select("path", "source").iter_rows())
+        found, self._missing = inputs_of(wanted.paths, numbers, since=wanted.since, until=wanted.until)
+        self._inputs = {each.source.number: each for each in found}
+        self._live: dict[str, _Live] = {}
+        self._failed: list[tuple[str, str]] = []
+
+    def whole(self) -> Night:
+        fresh = self._fresh()
+        stale = [number for number in self._inputs if number not in {each for held in fresh.values() for each in held}]
+        self._live = {name: self._kept(name, sources) for name, sources in fresh.items()}
+        audited = len(stale)
+        with _Workers(self._wanted.jobs) as workers:
+            self._audit(stale, workers)
+        return self._night(audited)
+
+    # --- what is new ---
+
+    def _fresh(self) -> dict[str, tuple[int, ...]]:
+        """The segments whose inputs are all there and what they were."""
+        rows = {row["source"]: row for row in self._known.iter_rows(named=True)}
+        return {
+            name: tuple(sources)
+            for name, sources in by_segment(self._known).items()
+            if all(self._unchanged(rows[source]) for source in sources)
+        }
+
+    def _unchanged(self, row: dict[str, str]) -> bool:
+        now = self._inputs.get(int(row["source"]))
+        if now is None or row["options"] != self._options or row["identity"] != now.identity:
+            return False
+        return not self._wanted.verify or digest(now.source) == row["sha256"]
+
+    def _kept(self, name: str, sources: tuple[int, ...]) -> _Live:
+        frames = self._store.segment(name, _BESIDE)
+        told = json.loads((self._store.folder / "segments" / name / "told.json").read_text(encoding="utf-8"))
+        turns = frames["turns"]
+        answer = Answer(
+            [],
+            [(text, file) for text, file in told["problems"]],
+            [(rule, error) for rule, error in told["crashed"]],
+            frozenset(frames["times"]["session"]),
+            frozenset(turns.filter("adrift")["turn"]),
+            frozenset(turns["turn"]),
+        )
+        return _Live(sources, answer)
+
+    def _cut(self, numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """The inputs in segments of about the wanted size, in the order of their numbers."""
+        held: list[int] = []
+        size = 0
+        for number in sorted(numbers):
+            if held and size + self._inputs[number].size > self._wanted.size:
+                yield tuple(held)
+                held, size = [], 0
+            held.append(number)
+            size += self._inputs[number].size
+        if held:
+            yield tuple(held)
+
+    # --- auditing ---
+
+    def _audit(self, stale: Sequence[int], workers: _Workers) -> None:
+        waiting = deque(self._cut(stale))
+        whole, done = len(stale), 0
+        under_way: deque[tuple[tuple[int, ...], Path, Future[Answer]]] = deque()
+        while waiting or under_way:
+            while waiting and len(under_way) < workers.jobs + (workers.jobs > 1):
+                under_way.append(self._submit(waiting.popleft(), workers))
+            sources, draft, future = under_way.popleft()
+            self._progress("audit", done, whole)
+            try:
+                answer = future.result()
+            except Exception as error:  # noqa: BLE001 - one input must not end the night, whatever it does to us
+                if isinstance(error, BrokenProcessPool):
+                    workers.anew()
+                if len(sources) == 1:
+                    path = self._inputs[sources[0]].source.path
+                    self._failed.append((path, f"{type(error).__name__}: {error}"))
+                    done += 1
+                else:
+                    middle = len(sources) // 2
+                    waiting.extendleft([sources[middle:], sources[:middle]])
+                continue
+            segment = _Live(sources, answer)
+            others = {name: held for name, held in self._live.items() if segment.touches(held)}
+            if others:  # a session that goes on from one input into another: both are audited together
+                for name in others:
+                    del self._live[name]
+                waiting.appendleft(
+                    tuple(sorted({*sources, *(each for held in others.values() for each in held.sources)}))
+                )
+                whole += sum(len(held.sources) for held in others.values())
+                continue
+            self._commit(segment, draft)
+            done += len(sources)
+
+    def _submit(self, sources: tuple[int, ...], workers: _Workers) -> tuple[tuple[int, ...], Path, Future[Answer]]:
+        draft = self._store.draft()
+        inputs = [self._inputs[number].source for number in sources]
+        return sources, draft, workers.submit(audit_segment, inputs, self._wanted.terms, draft)
+
+    def _commit(self, segment: _Live, draft: Path) -> None:
+        now = [self._inputs[number] for number in segment.sources]
+        marks = json.dumps([self._options, [(each.source.number, each.source.path, each.identity) for each in now]])
+        name = hashlib.sha256(marks.encode()).hexdigest()[:24]
+        identities = {each.source.number: each.identity for each in now}
+        rows = [
+            {**row, "identity": identities[row["source"]], "segment": name, "options": self._options}
+            for row in segment.answer.sources
+        ]
+        gone = pl.col("source").is_in(list(segment.sources))
+        self._known = pl.concat([self._known.filter(~gone), pl.DataFrame(rows, schema=INPUTS)]).sort("source")
+        self._store.commit(draft, name, self._known)
+        self._live[name] = segment
+
+    # --- the whole ---
+
+    def _night(self, audited: int) -> Night:
+        self._progress("report", 0, 0)
+        wanted, store = self._wanted, self._store
+        live = sorted(self._live.items(), key=lambda pair: pair[1].sources)
+        parts = [store.segment(name) for name, _ in live] or [self._nothing()]
+        times = pl.concat([part.pop("times") for part in parts])
+        for part in parts:
+            part.pop("turns")
+        problems: list[AnalyzerError] = [*self._missing, *wanted.problems]
+        for _, held in live:
+            problems += [InputError(text) for text, _ in held.answer.problems]
+        problems += [
+            InputError(f"the analyzer failed on it, and goes on: {error}", file=path) for path, error in self._failed
+        ]
+        audit = gathered(
+            parts,
+            [crash for _, held in live for crash in held.answer.crashed],
+            inputs=self._known.filter(pl.col("source").is_in(list(self._inputs))).select(list(SOURCES)),
+            settings=wanted.terms.settings,
+            rules=chosen(wanted.terms.select, wanted.terms.ignore),
+            suppressions=wanted.suppressions,
+            problems=problems,
+            sources=[each.source for _, each in sorted(self._inputs.items())],
+        )
+        runs = store.runs()
+        number = 1 + (runs["run"].max() or 0)  # type: ignore[operator]  # an Int64 column
+        found = audit.summary["findings"]
+        run = {
+            "run": number,
+            "started": self._started,
+            "ended": datetime.now(UTC),
+            "version": wanted.terms.version,
+            "options": self._options,
+            "inputs": len(self._inputs),
+            "audited": audited,
+            **{name: audit.summary[name] for name in ("sessions", "calls", "results", "coverage")},
+            **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
+        }
+        groups, versions = groups_of(audit.findings, times), versions_of(audit.frames["offers"])
+        trend = trend_of(store, run, groups, versions)
+        store.close_run(run, groups, versions)
+        return Night(audit, trend, tuple(path for path, _ in self._failed))
+
+    def _nothing(self) -> dict[str, pl.DataFrame]:
+        draft = self._store.draft()
+        audit_segment([], self._wanted.terms, draft)
+        return self._store.segment(draft.name)
+
+
+class _Workers:
+    """Processes that audit segments; with one job this process does it itself."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        self.anew()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def anew(self) -> None:
+        """Begin with new processes, after one of them died."""
+        if self.jobs > 1:
+            # spawn: a forked child of a process with Polars' threads may hang
+            self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
+
+    def submit(self, work: Callable[..., Answer], *arguments: object) -> Future[Answer]:
+        """The answer, or what it failed with, when it is asked for."""
+        if self._pool is not None:
+            try:
+                return self._pool.submit(work, *arguments)
+            except BrokenProcessPool:
+                self.anew()
+                return self._pool.submit(work, *arguments)
+        future: Future[Answer] = Future()
+        try:
+            future.set_result(work(*arguments))
+        except Exception as error:  # noqa: BLE001 - as a process would give it back
+            future.set_exception(error)
+        return future

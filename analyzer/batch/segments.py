@@ -1,0 +1,121 @@
+"""One segment: some inputs read and audited together, and the answers kept. A pure function of the bytes of its inputs.
+
+Inputs that share a session belong into one segment; whoever cuts the night into segments sees to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analyzer.auditing import audit_partition, chosen
+from analyzer.contracts.files import Contracts
+from analyzer.read import read
+from analyzer.read.files import Evidence, Source
+from analyzer.read.mapped import adapters_of
+from analyzer.read.recording import Recording
+from analyzer.replay.final import FinalSchema
+from analyzer.trace import Settings
+
+TIMES = pl.Schema({"session": pl.String(), "since": pl.Datetime("us", "UTC"), "until": pl.Datetime("us", "UTC")})
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the answers depend on beside the inputs."""
+
+    contracts: Contracts = field(default_factory=Contracts)
+    final: FinalSchema | None = None
+    settings: Settings = field(default_factory=Settings)
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    input_format: str | None = None
+    mappings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    version: str = ""
+
+    def digest(self) -> str:
+        """Equal where the same inputs give the same answers."""
+        contracts = [
+            (each.tool, each.server, each.role, each.schema_id, each.dialect, each.file, each.line, each.channel)
+            for each in self.contracts.entries
+        ]
+        settings = {
+            name: sorted(value) if isinstance(value, frozenset) else value
+            for name, value in vars(self.settings).items()
+        }
+        rules = [rule.code for rule in chosen(self.select, self.ignore)]
+        final = None if self.final is None else list(self.final)
+        mappings = {name: dict(fields) for name, fields in self.mappings.items()}
+        whole = [self.version, contracts, final, settings, rules, self.input_format, mappings]
+        return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a segment; its frames are in the folder."""
+
+    sources: list[dict[str, Any]]
+    problems: list[tuple[str, str | None]]
+    """What could not be read: text, and the file."""
+    crashed: list[tuple[str, str]]
+    sessions: frozenset[str]
+    adrift: frozenset[str]
+    """Turns of events that name no session: another input may know whose they are."""
+    turns: frozenset[str]
+
+
+def audit_segment(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
+    """Audit inputs and write the answers into a folder, a Parquet file per frame."""
+    recording = read(
+        list(sources),
+        input_format=terms.input_format,
+        recording=Recording(),
+        adapters=adapters_of(terms.mappings),
+    )
+    evidence = Evidence(sources)
+    rules = [rule for rule in chosen(terms.select, terms.ignore) if rule.scope != "fleet"]
+    parts: list[dict[str, pl.DataFrame]] = []
+    times, crashed = [TIMES.to_frame()], set()
+    turns: set[str] = set()
+    inputs = recording.source_frame()
+    for recorded in recording.partitions():
+        events = recorded["events"]
+        times.append(events.group_by("session").agg(since=pl.col("time").min(), until=pl.col("time").max()).cast(TIMES))
+        turns.update(events["turn"].drop_nulls().unique())
+        part, crashes = audit_partition(
+            {**recorded, "sources": inputs},
+            contracts=terms.contracts,
+            settings=terms.settings,
+            rules=rules,
+            fetch=evidence.fetch,
+            final=terms.final,
+            keep_frames=False,
+        )
+        parts.append(part)
+        crashed.update(crashes)
+    evidence.close()
+    for name in parts[0]:
+        pl.concat([part[name] for part in parts]).write_parquet(folder / f"{name}.parquet")
+    known = pl.concat(times).filter(pl.col("session").is_not_null()).sort("session")
+    known.write_parquet(folder / "times.parquet")
+    answer = Answer(
+        recording.sources,
+        [(str(problem), problem.file) for problem in recording.problems],
+        sorted(crashed),
+        frozenset(known["session"]),
+        frozenset(recording.adrift),
+        frozenset(turns),
+    )
+    keys = pl.DataFrame(
+        {"turn": sorted(answer.turns), "adrift": [turn in answer.adrift for turn in sorted(answer.turns)]}
+    )
+    keys.cast({"turn": pl.String, "adrift": pl.Boolean}).write_parquet(folder / "turns.parquet")
+    told = {"problems": answer.problems, "crashed": answer.crashed}
+    (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    return answer

@@ -1,0 +1,181 @@
+"""The store of a nightly batch: what was audited, kept as Parquet, and never half written.
+
+    lock               held by the run that writes
+    inputs.parquet     INPUTS: one row per input ever audited, and the segment that holds its audit
+    runs.parquet       RUNS: one row per run that came to its end
+    segments/NAME/     the answers of `audit_partition` for some inputs, a Parquet file per frame; sessions, contracts
+                       and findings are among them
+    groups/RUN.parquet, schemas/RUN.parquet    what that run found by group, and which schemas tools had
+
+A segment is written under another name and renamed, and counts from the moment when `inputs.parquet`, replaced at once,
+names it: whenever a run is killed, the store opens, and the next run goes on behind the last segment that counts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analyzer.errors import InputError, UsageError
+from analyzer.frames import SOURCES
+
+INPUTS = pl.Schema(
+    {
+        **SOURCES,  # `source` is the number of the input for ever
+        "identity": pl.String(),  # size, time and inode, or what an object store says instead
+        "segment": pl.String(),
+        "options": pl.String(),  # digest of what else the audit depends on
+    }
+)
+RUNS = pl.Schema(
+    {
+        "run": pl.Int64(),  # from 1
+        "started": pl.Datetime("us", "UTC"),
+        "ended": pl.Datetime("us", "UTC"),
+        "version": pl.String(),
+        "options": pl.String(),
+        "inputs": pl.Int64(),
+        "audited": pl.Int64(),  # of them, in this run
+        "sessions": pl.Int64(),
+        "calls": pl.Int64(),
+        "results": pl.Int64(),
+        "coverage": pl.Float64(),
+        "error": pl.Int64(),
+        "warning": pl.Int64(),
+        "info": pl.Int64(),
+        "suppressed": pl.Int64(),
+    }
+)
+GROUPS = pl.Schema(
+    {
+        "group": pl.String(),  # key
+        "rule": pl.String(),
+        "slug": pl.String(),
+        "severity": pl.String(),
+        "tool": pl.String(),
+        "agent": pl.String(),
+        "schema_id": pl.String(),
+        "at": pl.String(),  # pointer and keyword of the first failure
+        "message": pl.String(),  # of the first
+        "count": pl.Int64(),
+        "sessions": pl.Int64(),
+        "since": pl.Datetime("us", "UTC"),  # the first session's first recorded time
+        "until": pl.Datetime("us", "UTC"),  # the last session's last
+    }
+)
+VERSIONS = pl.Schema(
+    {"tool": pl.String(), "role": pl.String(), "schema_id": pl.String(), "sessions": pl.Int64()}
+)  # key: tool, role, schema_id
+
+
+class Store:
+    """A folder that holds the history of one batch."""
+
+    def __init__(self, folder: str) -> None:
+        """Open the store, or make it. Raises UsageError where the folder is something else or cannot be written."""
+        self.folder = Path(folder)
+        try:
+            held = {each.name for each in self.folder.iterdir()} if self.folder.exists() else set()
+            known = {"lock", "inputs.parquet", "runs.parquet", "segments", "groups", "schemas"}
+            if held - known and not held & known:
+                raise UsageError("--store names a folder that holds something else", file=folder)
+            for name in ("segments", "groups", "schemas"):
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot keep a store: {error.strerror or error}", file=folder) from error
+
+    @contextmanager
+    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Hold the store against other runs; `waiting` is called where one has it, and then it is waited for."""
+        import fcntl  # not on every system, and needed by nothing else
+
+        with (self.folder / "lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            self._sweep()
+            yield
+
+    def _sweep(self) -> None:
+        """Remove what a killed run left: segments that nothing names, and half written files."""
+        named = set(self.inputs()["segment"].unique())
+        for segment in (self.folder / "segments").iterdir():
+            if segment.name not in named:
+                shutil.rmtree(segment, ignore_errors=True)
+        for part in self.folder.rglob(".new-*"):
+            part.unlink(missing_ok=True)
+
+    def inputs(self) -> pl.DataFrame:
+        """INPUTS, by source."""
+        return self._read(self.folder / "inputs.parquet", INPUTS)
+
+    def runs(self) -> pl.DataFrame:
+        """RUNS, by run."""
+        return self._read(self.folder / "runs.parquet", RUNS)
+
+    def groups(self, run: int) -> pl.DataFrame:
+        """GROUPS of a run."""
+        return self._read(self.folder / "groups" / f"{run}.parquet", GROUPS)
+
+    def schemas(self, run: int) -> pl.DataFrame:
+        """VERSIONS of a run."""
+        return self._read(self.folder / "schemas" / f"{run}.parquet", VERSIONS)
+
+    def segment(self, name: str, frames: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
+        """The frames of a segment, or those that are named. Raises InputError where it is not what was written."""
+        folder = self.folder / "segments" / name
+        files = sorted(folder.glob("*.parquet")) if frames is None else [folder / f"{each}.parquet" for each in frames]
+        try:
+            return {file.stem: pl.read_parquet(file, glob=False) for file in files}
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"the store is damaged: {error}; remove it to begin anew", file=str(folder)) from error
+
+    def draft(self) -> Path:
+        """A folder for a segment on its way."""
+        folder = self.folder / "segments" / f".draft-{os.getpid()}-{os.urandom(4).hex()}"
+        folder.mkdir()
+        return folder
+
+    def commit(self, draft: Path, name: str, inputs: pl.DataFrame) -> None:
+        """Make a draft a segment, and `inputs` (INPUTS, whole) what is known; both or neither."""
+        target = self.folder / "segments" / name
+        shutil.rmtree(target, ignore_errors=True)
+        draft.rename(target)
+        self._write(self.folder / "inputs.parquet", inputs)
+
+    def close_run(self, run: dict[str, Any], groups: pl.DataFrame, versions: pl.DataFrame) -> None:
+        """Write a run that came to its end into the history."""
+        self._write(self.folder / "groups" / f"{run['run']}.parquet", groups)
+        self._write(self.folder / "schemas" / f"{run['run']}.parquet", versions)
+        self._write(self.folder / "runs.parquet", pl.concat([self.runs(), pl.DataFrame([run], schema=RUNS)]))
+
+    @staticmethod
+    def _read(file: Path, schema: pl.Schema) -> pl.DataFrame:
+        if not file.exists():
+            return schema.to_frame()
+        try:
+            return pl.read_parquet(file, glob=False).select(list(schema)).cast(schema)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"the store is damaged: {error}; remove it to begin anew", file=str(file)) from error
+
+    @staticmethod
+    def _write(file: Path, frame: pl.DataFrame) -> None:
+        part = file.with_name(f".new-{file.name}")
+        frame.write_parquet(part)
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.replace(file)
+
+
+def by_segment(inputs: pl.DataFrame) -> dict[str, Sequence[int]]:
+    """The numbers of the inputs of each segment."""
+    grouped = inputs.group_by("segment", maintain_order=True).agg("source")
+    return dict(grouped.iter_rows())

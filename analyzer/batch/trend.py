@@ -1,0 +1,113 @@
+"""What changed since the last run: findings by group, schemas by tool, and when each was seen first and last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analyzer.batch.store import GROUPS, VERSIONS, Store
+from analyzer.report.trend import CHANGES, KINDS, SEEN, Trend
+
+_TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at", "message")
+
+
+def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+    """GROUPS of FINDINGS that no suppression bears; `times` says since and until when each session was recorded."""
+    borne = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
+    failure = pl.col("failures").list.first().struct
+    of = times.group_by("session").agg(pl.col("since").min(), pl.col("until").max())
+    return (
+        findings.filter(~borne)
+        .with_columns(
+            schema_id=pl.col("contract").struct.field("schema_id"),
+            at=pl.concat_str(
+                failure.field("pointer").replace("", "(all of it)"), failure.field("keyword"), separator=" "
+            ),
+        )
+        .select("session", *_TOLD)
+        .join(of, on="session", how="left", maintain_order="left")
+        .group_by("group", maintain_order=True)
+        .agg(
+            *(pl.col(name).first() for name in _TOLD[1:]),
+            count=pl.len().cast(pl.Int64),
+            sessions=pl.col("session").n_unique().cast(pl.Int64),
+            since=pl.col("since").min(),
+            until=pl.col("until").max(),
+        )
+        .cast(GROUPS)
+        .select(list(GROUPS))
+        .sort("group")
+    )
+
+
+def versions_of(offers: pl.DataFrame) -> pl.DataFrame:
+    """VERSIONS of OFFERS."""
+    return (
+        offers.filter(pl.col("schema_id").is_not_null())
+        .group_by("tool", "role", "schema_id")
+        .agg(sessions=pl.col("session").n_unique().cast(pl.Int64))
+        .cast(VERSIONS)
+        .sort("tool", "role", "schema_id")
+    )
+
+
+def trend_of(store: Store, run: dict[str, Any], groups: pl.DataFrame, versions: pl.DataFrame) -> Trend:
+    """What the run changed, beside the runs that the store holds."""
+    runs = store.runs()
+    before = runs.sort("run").tail(1).to_dicts()
+    history = [(number, store.groups(number)) for number in runs["run"]]
+    last = history[-1][1] if history else GROUPS.to_frame()
+    earlier = pl.concat([GROUPS.to_frame(), *(frame for _, frame in history)])["group"].unique()
+    both = groups.join(last, on="group", how="full", coalesce=True, suffix="_before").with_columns(
+        count=pl.col("count").fill_null(0), before=pl.col("count_before").fill_null(0)
+    )
+    change = (
+        pl.when(pl.col("count") == 0)
+        .then(pl.lit("fixed"))
+        .when((pl.col("before") == 0) & pl.col("group").is_in(earlier.implode()))
+        .then(pl.lit("returned"))
+        .when(pl.col("before") == 0)
+        .then(pl.lit("new"))
+        .otherwise(pl.lit("recurring"))
+    )
+    told = [pl.coalesce(pl.col(name), pl.col(f"{name}_before")) for name in _TOLD[1:]]
+    order = pl.col("severity").replace_strict({"error": 0, "warning": 1, "info": 2}, default=3)
+    changes = (
+        both.select(change.alias("change"), "group", *told, "count", "before")
+        .sort(pl.col("change").replace_strict({name: at for at, name in enumerate(KINDS)}), order, "rule", "group")
+        .cast(CHANGES)
+    )
+    known = pl.concat([VERSIONS.to_frame(), *(store.schemas(number) for number in runs["run"])])
+    fresh = versions.join(known, on=["tool", "role", "schema_id"], how="anti").filter(
+        pl.col("tool").is_in(known["tool"].unique().implode())
+    )
+    return Trend(
+        run=run,
+        before=before[0] if before else None,
+        changes=changes,
+        versions=fresh.sort("tool", "role", "schema_id"),
+        seen=_seen([*history, (run["run"], groups)]),
+    )
+
+
+def _seen(history: list[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
+    """First and last run and recorded time of everything that findings name."""
+    whole = pl.concat([frame.with_columns(run=pl.lit(number, pl.Int64)) for number, frame in history])
+    last = history[-1][0]
+    kinds = {"rule": "rule", "tool": "tool", "agent": "agent", "schema": "schema_id"}
+    tables = [
+        whole.filter(pl.col(column).is_not_null())
+        .group_by(pl.col(column).alias("name"))
+        .agg(
+            first_run=pl.col("run").min(),
+            last_run=pl.col("run").max(),
+            since=pl.col("since").min(),
+            until=pl.col("until").max(),
+            count=pl.col("count").filter(pl.col("run") == last).sum(),
+        )
+        .select(pl.lit(kind).alias("kind"), pl.all())
+        .cast(SEEN)
+        for kind, column in kinds.items()
+    ]
+    return pl.concat(tables).sort("kind", "name")

@@ -1,0 +1,186 @@
+"""`analyzer batch`: the audit of every night, with a memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from analyzer.cli import console, exits, logs, reports
+from analyzer.cli.audit import check_rules
+from analyzer.errors import AnalyzerError, UsageError
+
+if TYPE_CHECKING:
+    from analyzer.batch import Night
+    from analyzer.contracts.files import Contracts
+    from analyzer.replay.final import FinalSchema
+
+
+@click.command(
+    "batch",
+    epilog=console.examples(
+        "analyzer batch --store audits/ logs/",
+        "analyzer batch --store audits/ --contracts tools/ --jobs 4 -o night.html -o night.sarif logs/",
+        "analyzer batch --store audits/ --fail-on-new error s3://bucket/sessions/",
+        "analyzer batch --store audits/ --output-format json logs/ | jq '.changes[] | select(.change == \"new\")'",
+    ),
+)
+@logs.reading
+@click.option("--store", required=True, metavar="DIR", help="Where the history is kept, as Parquet; made if not there.")
+@click.option("--select", multiple=True, metavar="RULE", help="Only these: code, slug or family (ARG). Repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules. Repeatable.")
+@click.option(
+    "--since", metavar="TIME", help="Only inputs written at or after this: 2026-11-30, or with T06:00, in UTC."
+)
+@click.option("--until", metavar="TIME", help="Only inputs written before this.")
+@click.option("--verify", is_flag=True, help="Take the digest of inputs that look unchanged.")
+@click.option(
+    "--segment-size",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    metavar="MB",
+    help="How much is audited and kept together: what one changed input has audited again.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes to use.")
+@click.option(
+    "--output-format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How to print the trend.",
+)
+@click.option(
+    "-o",
+    "outputs",
+    multiple=True,
+    metavar="[FORMAT=]FILE",
+    help="Write a report of the whole audit, as for audit. Repeatable.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(exits.FAIL_ON),
+    default="error",
+    show_default=True,
+    help="End with status 1 from this severity on; a hint never decides.",
+)
+@click.option(
+    "--fail-on-new",
+    type=click.Choice(exits.FAIL_ON),
+    help="In the place of --fail-on: only kinds of fault that the last run did not have decide.",
+)
+@click.option("--strict", is_flag=True, help="End with status 3 where something owed a verdict has none.")
+@logs.no_color
+def command(
+    *,
+    store: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    verify: bool,
+    segment_size: int,
+    jobs: int,
+    output_format: str,
+    outputs: tuple[str, ...],
+    fail_on: str,
+    fail_on_new: str | None,
+    strict: bool,
+    no_color: bool,
+    **given: Unpack[logs.Given],
+) -> int:
+    """Audit what is new in a folder or bucket of logs, keep the answers, and tell what changed since the last run.
+
+    An input whose size, time and inode are what they were is not audited again. A run that was killed goes on where it
+    stood; two runs on one store wait for each other; an input that cannot be read is told, and the others are audited.
+    Inputs that share a session are audited together.
+
+    Exit status: as for audit.
+    """
+    check_rules((*select, *ignore))
+    asked = logs.arguments(given)
+    if asked.pop("session") is not None:
+        raise UsageError("--session goes with one log: a batch keeps whole sessions")
+    if "-" in given["paths"]:
+        raise UsageError("a batch cannot come back to standard input: save the log to a file")
+    wanted_reports = reports.asked(outputs, None, "text") if outputs else []
+    from analyzer.batch import Store, Terms, Wanted, nightly
+    from analyzer.cli.progress import progress
+    from analyzer.report import trend
+    from analyzer.report.version import version
+
+    contracts, problems = _contracts(given)
+    terms = Terms(
+        contracts=contracts,
+        final=_final(given),
+        settings=asked["settings"],
+        select=select,
+        ignore=ignore,
+        input_format=asked["input_format"],
+        mappings=asked["mappings"],
+        version=version(),
+    )
+    wanted = Wanted(
+        given["paths"],
+        terms,
+        suppressions=asked["suppressions"],
+        problems=problems,
+        jobs=jobs,
+        verify=verify,
+        since=_time(since),
+        until=_time(until),
+        size=segment_size << 20,
+    )
+    with progress() as step:
+        night = nightly(Store(store), wanted, progress=step, waiting=_waiting)
+    logs.complaints(night.audit, given)
+    for report in wanted_reports:
+        reports.deliver(report, night.audit, given, fail_on=fail_on, statistics=False, colour=not no_color)
+    if output_format == "json":
+        console.deliver(trend.pieces(night.trend), None)
+    else:
+        colour = console.colour(wanted=not no_color)
+        console.write(trend.page(night.trend, night.audit.summary, width=console.width(), colour=colour))
+    return _decided(night, fail_on=fail_on, fail_on_new=fail_on_new, strict=strict)
+
+
+def _contracts(given: logs.Given) -> tuple[Contracts, list[AnalyzerError]]:
+    """What `--contracts` and `--executed` name, without compiled schemas: processes make their own."""
+    from analyzer.auditing import contracts_given
+
+    contracts = contracts_given(given["contracts"], given["executed"])
+    entries = tuple(replace(entry, judge=None) for entry in contracts.entries)
+    return replace(contracts, entries=entries), list(contracts.problems)
+
+
+def _final(given: logs.Given) -> FinalSchema | None:
+    from analyzer.replay.final import load_final_schema
+
+    return None if given["final_schema"] is None else load_final_schema(given["final_schema"])
+
+
+def _time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"no time {text!r}: write 2026-11-30, or 2026-11-30T06:00") from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _waiting() -> None:
+    console.complain("another run has the store", "waiting for it to end")
+
+
+def _decided(night: Night, *, fail_on: str, fail_on_new: str | None, strict: bool) -> int:
+    if night.failed:
+        return exits.FAULT
+    if fail_on_new is None:
+        return exits.decide(night.audit, fail_on=fail_on, strict=strict)
+    changes = night.trend.changes
+    fresh = changes.filter(changes["change"].is_in(["new", "returned"]))["group"]
+    new = night.audit.findings.filter(night.audit.findings["group"].is_in(fresh.implode()))
+    return exits.decide(replace(night.audit, findings=new), fail_on=fail_on_new, strict=strict)

@@ -1,0 +1,205 @@
+"""What is known is not audited again, what changed is, and the answer is that of one audit of everything."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from analyzer import audit
+from analyzer.batch import Store, Terms
+from analyzer.batch.segments import audit_segment
+from analyzer.errors import UsageError
+from analyzer.trace import Settings
+from tests.audit.wire import CLOSED
+from tests.batch.nights import changed, log, run, story, told
+
+GOOD, BAD, WORSE = {"id": "x"}, {"id": 7}, {"id": "x", "more": 1}
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Give three files of two sessions."""
+    folder = tmp_path / "logs"
+    log(folder, "a.ndjson", story("s1", GOOD), story("s2", BAD))
+    log(folder, "b.ndjson", story("s3", GOOD), story("s4", WORSE))
+    log(folder, "c.ndjson", story("s5", GOOD))
+    return folder
+
+
+@pytest.mark.parametrize("size", [1, 3_000, 64 << 20])
+def test_the_answer_is_that_of_one_audit(tmp_path: Path, logs: Path, size: int) -> None:
+    night, whole = run(tmp_path / "store", logs, size=size), audit([str(logs)])
+    assert told(night.audit.findings) == told(whole.findings)
+    assert night.audit.summary == whole.summary
+    assert night.audit.inputs == whole.inputs
+
+
+def test_all_samples_as_one_audit(tmp_path: Path, root: Path) -> None:
+    night = run(tmp_path / "store", root / "sample_traces", size=40_000)
+    whole = audit([str(root / "sample_traces")])
+    assert told(night.audit.findings) == told(whole.findings)
+    assert night.audit.summary == whole.summary
+
+
+def test_what_is_unchanged_is_not_audited_again(tmp_path: Path, logs: Path) -> None:
+    first = run(tmp_path / "store", logs, size=1)
+    again = run(tmp_path / "store", logs, size=1)
+    assert (first.trend.run["audited"], again.trend.run["audited"]) == (3, 0)
+    assert told(again.audit.findings) == told(first.audit.findings)
+    log(logs, "c.ndjson", story("s5", BAD))
+    assert run(tmp_path / "store", logs, size=1).trend.run["audited"] == 1
+
+
+def test_same_size_and_time_is_seen_by_its_digest_only(tmp_path: Path, logs: Path) -> None:
+    file = log(logs, "c.ndjson", story("s5", {"id": "x"}))
+    state = file.stat()
+    run(tmp_path / "store", logs, size=1)
+    file.write_bytes(file.read_bytes().replace(b'"id": "x"', b'"id": 123'))
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert run(tmp_path / "store", logs, size=1).trend.run["audited"] == 0
+    night = run(tmp_path / "store", logs, size=1, verify=True)
+    assert night.trend.run["audited"] == 1
+    assert told(night.audit.findings) == told(audit([str(logs)]).findings)
+
+
+def test_a_session_that_goes_on_in_another_file_is_one(tmp_path: Path) -> None:
+    events = story("s1", BAD)
+    log(tmp_path / "logs", "1.ndjson", events[:2])
+    run(tmp_path / "store", tmp_path / "logs", size=1)
+    log(tmp_path / "logs", "2.ndjson", story("s9", GOOD))
+    log(tmp_path / "logs", "3.ndjson", events[2:])
+    night = run(tmp_path / "store", tmp_path / "logs", size=1)
+    assert told(night.audit.findings) == told(audit([str(tmp_path / "logs")]).findings)
+    assert night.audit.summary["sessions"] == 2
+    assert run(tmp_path / "store", tmp_path / "logs", size=1).trend.run["audited"] == 0
+
+
+def test_other_settings_have_everything_audited_again(tmp_path: Path, logs: Path) -> None:
+    run(tmp_path / "store", logs)
+    terms = Terms(settings=replace(Settings(), retries=7))
+    night = run(tmp_path / "store", logs, terms=terms)
+    assert night.trend.run["audited"] == 3
+    assert night.trend.before is not None
+    assert night.trend.before["options"] != night.trend.run["options"]
+
+
+def test_new_fixed_recurring_returned(tmp_path: Path, logs: Path) -> None:
+    store = tmp_path / "store"
+    assert set(changed(run(store, logs))) == {"new"}
+    assert set(changed(run(store, logs))) == {"recurring"}
+    log(logs, "a.ndjson", story("s1", GOOD), story("s2", GOOD))
+    night = run(store, logs)
+    gone = night.trend.changes.filter(night.trend.changes["change"] == "fixed")
+    assert "ARG001" in gone["rule"].to_list()
+    assert set(gone["count"]) == {0}
+    log(logs, "a.ndjson", story("s1", BAD), story("s2", BAD))
+    back = run(store, logs).trend.changes
+    returned = back.filter((back["change"] == "returned") & (back["rule"] == "ARG001"))
+    assert returned["count"].to_list() == [2]
+
+
+def test_a_new_version_of_a_known_tool_is_told(tmp_path: Path, logs: Path) -> None:
+    run(tmp_path / "store", logs)
+    other = {**CLOSED, "required": []}
+    log(logs, "d.ndjson", story("s6", GOOD, schema=other), story("s7", GOOD, tool="put"))
+    versions = run(tmp_path / "store", logs).trend.versions
+    assert versions["tool"].to_list() == ["function::get"]
+
+
+def test_first_and_last_seen(tmp_path: Path, logs: Path) -> None:
+    store = tmp_path / "store"
+    run(store, logs)
+    log(logs, "a.ndjson", story("s1", GOOD), story("s2", GOOD))
+    log(logs, "b.ndjson", story("s3", GOOD), story("s4", GOOD))
+    run(store, logs)
+    seen = run(store, logs).trend.seen.filter(kind="rule", name="ARG001").to_dicts()
+    assert [(row["first_run"], row["last_run"], row["count"]) for row in seen] == [(1, 1, 0)]
+
+
+def test_rates_are_per_thousand_calls(tmp_path: Path, logs: Path) -> None:
+    rates = {row["rule"]: row["rate"] for row in run(tmp_path / "store", logs).trend.rates()}
+    assert rates["ARG001"] == 400.0  # two of five
+
+
+def test_a_bad_file_is_told_and_the_night_goes_on(tmp_path: Path, logs: Path) -> None:
+    (logs / "broken.ndjson.gz").write_bytes(b"\x1f\x8b\x08\x00rubbish")
+    (logs / "empty.ndjson").write_bytes(b"")
+    (logs / "notes.txt").write_text("no log at all\n")
+    night = run(tmp_path / "store", logs, tmp_path / "not-there", size=1)
+    assert night.audit.summary["sessions"] == 5
+    problems = " ".join(map(str, night.audit.problems))
+    assert "broken.ndjson.gz" in problems
+    assert "not-there" in problems
+    again = run(tmp_path / "store", logs, size=1)
+    assert "broken.ndjson.gz" in " ".join(map(str, again.audit.problems)), "what is kept keeps its problems"
+
+
+def test_an_input_on_which_we_fail_is_left_out_and_tried_again(
+    tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(sources: list[object], *more: object) -> object:
+        if any(str(getattr(each, "path", "")).endswith("b.ndjson") for each in sources):
+            raise ValueError("a fault of ours")
+        return audit_segment(sources, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("analyzer.batch.night.audit_segment", failing)
+    night = run(tmp_path / "store", logs)
+    assert [Path(path).name for path in night.failed] == ["b.ndjson"]
+    assert night.audit.summary["sessions"] == 3
+    monkeypatch.undo()
+    whole = run(tmp_path / "store", logs)
+    assert whole.failed == ()
+    assert told(whole.audit.findings) == told(audit([str(logs)]).findings)
+
+
+def test_several_jobs_give_the_same(tmp_path: Path, logs: Path) -> None:
+    one, two = run(tmp_path / "one", logs, size=1), run(tmp_path / "two", logs, size=1, jobs=2)
+    assert told(one.audit.findings) == told(two.audit.findings)
+    assert one.audit.summary == two.audit.summary
+
+
+def test_two_runs_at_once_wait_for_each_other(tmp_path: Path, logs: Path) -> None:
+    nights = []
+    threads = [threading.Thread(target=lambda: nights.append(run(tmp_path / "store", logs, size=1))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(night.trend.run["run"] for night in nights) == [1, 2]
+    assert sorted(night.trend.run["audited"] for night in nights) == [0, 3]
+    assert told(nights[0].audit.findings) == told(nights[1].audit.findings)
+
+
+def test_files_that_are_gone_are_no_part_of_the_night(tmp_path: Path, logs: Path) -> None:
+    run(tmp_path / "store", logs)
+    (logs / "a.ndjson").unlink()
+    night = run(tmp_path / "store", logs)
+    assert night.audit.summary["sessions"] == 3
+    assert told(night.audit.findings) == told(audit([str(logs)]).findings)
+
+
+def test_since_and_until_take_files_by_when_they_were_written(tmp_path: Path, logs: Path) -> None:
+    noon = datetime(2026, 11, 29, 12, tzinfo=UTC)
+    for at, name in enumerate(("a", "b", "c")):
+        when = (noon + timedelta(hours=at)).timestamp()
+        os.utime(logs / f"{name}.ndjson", (when, when))
+    night = run(tmp_path / "store", logs, since=noon + timedelta(hours=1), until=noon + timedelta(hours=2))
+    assert [Path(each["path"]).name for each in night.audit.inputs] == ["b.ndjson"]
+
+
+def test_a_store_is_no_other_folder(logs: Path) -> None:
+    with pytest.raises(UsageError, match="something else"):
+        Store(str(logs))
+    assert sorted(file.name for file in logs.iterdir()) == ["a.ndjson", "b.ndjson", "c.ndjson"]
+
+
+def test_no_log_at_all(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    night = run(tmp_path / "store", tmp_path / "empty")
+    assert night.audit.summary["sessions"] == 0
+    assert night.trend.run["inputs"] == 0

@@ -1,0 +1,66 @@
+"""The batch command: what it prints, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli import main
+from tests.batch.nights import log, story
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Give a folder with one good session and a bad one."""
+    log(tmp_path / "logs", "a.ndjson", story("s1", {"id": 7}))
+    log(tmp_path / "logs", "b.ndjson", story("s2", {"id": "x"}))
+    return tmp_path / "logs"
+
+
+def test_two_nights(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["batch", "--store", str(tmp_path / "store"), str(logs)]
+    assert main(command) == 1
+    first = capsys.readouterr().out
+    assert "run 1: 2 inputs, 2 audited, 0 unchanged" in first
+    assert "ARG001" in first
+    assert main([*command, "--fail-on-new", "error"]) == 0, "nothing is new"
+    second = capsys.readouterr().out
+    assert "2 unchanged" in second
+    log(logs, "c.ndjson", story("s3", {}))
+    assert main([*command, "--fail-on-new", "error"]) == 1
+    assert "required" in capsys.readouterr().out
+
+
+def test_the_trend_as_json_and_a_report_beside_it(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "night.json"
+    command = ["batch", "--store", str(tmp_path / "store"), "--output-format", "json", "-o", str(report), str(logs)]
+    assert main(command) == 1
+    trend = json.loads(capsys.readouterr().out)
+    assert trend["schema"] == "analyzer.trend/v1"
+    assert {change["change"] for change in trend["changes"]} == {"new"}
+    assert len(json.loads(report.read_text())["findings"]) == sum(change["count"] for change in trend["changes"])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--session", "s1"], "--session"),
+        (["--since", "soon"], "2026-11-30"),
+        (["--select", "ARG999"], "no rule 'ARG999'"),
+    ],
+)
+def test_what_makes_no_sense(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str
+) -> None:
+    assert main(["batch", "--store", str(tmp_path / "store"), *more, str(logs)]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+
+
+def test_standard_input_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", "--store", str(tmp_path / "store"), "-"]) == 2
+    assert "standard input" in capsys.readouterr().err
