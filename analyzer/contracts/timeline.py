@@ -197,9 +197,8 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
         "session", "tool", "role", "since", "event", maintain_order=True
     )
     every = every.unique(["session", "tool", "role", "since"], keep="last", maintain_order=True)
-    what = pl.struct("state", "schema_id", "strict", "deferred", "async")
-    key = ("session", "tool", "role")
-    before = what.shift(1).over(key)
-    first = pl.int_range(pl.len()).over(key) == 0
-    changed = pl.when(first).then(pl.col("state") == "offered").otherwise(what != before)
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in ("session", "tool", "role"))
+    said = ("state", "schema_id", "strict", "deferred", "async")
+    changed = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in said)
+    changed = pl.when(same & (pl.int_range(pl.len()) > 0)).then(changed).otherwise(pl.col("state") == "offered")
     return every.filter(changed).with_columns(exact=pl.col("channel") != "session").select(list(OFFERS))

@@ -160,6 +160,7 @@ def _elsewhere(calls: pl.DataFrame, results: pl.DataFrame, found: pl.DataFrame) 
     left = results.filter(pl.col("pair_id").is_not_null()).join(found.select("result"), on="result", how="anti")
     if left.is_empty():
         return found.clear()
+    calls = calls.filter(pl.col("pair_id").is_in(left["pair_id"].implode()))
     open_calls = calls.join(found.select("call").unique(), on="call", how="anti")
     nearest = _nearest(left, open_calls)
     unmatched = left.join(nearest, on="result", how="anti")

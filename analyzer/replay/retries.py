@@ -11,6 +11,10 @@ SHORTEST = 8  # bytes of arguments that say enough to be recognised
 _KINDS = ("function", "custom", "mcp")
 #: Logs of trials: one task is tried again and again in sessions of its own, on purpose.
 _TRIALS = ("inspect", "toolbench", "bfcl")
+_ASKED = (
+    *("session", "turn", "agent", "subagent", "wire", "call", "call_id", "tool", "kind", "name", "text"),
+    *("seq", "event", "pointer", "action_seq", "outcome"),
+)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -25,7 +29,7 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
         & pl.col("kind").is_in(list(_KINDS))
         & (pl.col("text").str.len_bytes() >= SHORTEST)
     )
-    rows = calls.filter(eligible)
+    rows = calls.select(_ASKED).filter(eligible)
     last = calls.group_by("session").agg(last=pl.col("call").max())
     said = messages.filter(pl.col("role") == "assistant").group_by("session").agg(said=pl.col("seq").max())
     known = sessions.select("session", "first_event").join(last, on="session").join(said, on="session", how="left")
