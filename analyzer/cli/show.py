@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -11,6 +11,8 @@ from analyzer.cli.logs import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
+    from polars import DataFrame
+
     from analyzer.auditing import Audit
     from analyzer.report.paper import Paper
 
@@ -22,17 +24,27 @@ if TYPE_CHECKING:
         "analyzer show --session sess_1 logs/",
         "analyzer show --session sess_1 --turn turn_2 logs/",
         "analyzer show --call call_7 run.ndjson",
+        "analyzer show --session sess_1 --bundle evidence.zip logs/",
+        "analyzer show --verify evidence.zip logs/",
     ),
 )
 @logs.reading
 @click.option("--turn", metavar="ID", help="The events of this turn.")
 @click.option("--call", "call_id", metavar="ID", help="This call, by its call id or its item id, beside its schema.")
+@click.option(
+    "--bundle",
+    metavar="FILE",
+    help="Write the evidence into a zip file: calls, schemas, findings, raw records, digests.",
+)
+@click.option("--verify", metavar="FILE", help="Hold such a zip file to the log, and name what differs.")
 @logs.output
 @logs.no_color
 def command(
     *,
     turn: str | None,
     call_id: str | None,
+    bundle: str | None,
+    verify: str | None,
     output: str | None,
     no_color: bool,
     **given: Unpack[Given],
@@ -42,8 +54,16 @@ def command(
     A call is shown with the schema in force, the guilty members marked in both, the verdict, the result, the gate
     record and the findings. Without --session, --turn or --call: the one session there is, or the list of all.
 
-    Exit status: 0; 3 where something could not be read or recognised; 2 where there is no such session, turn or call.
+    A bundle of the same log is the same byte for byte, and holds no credentials unless --no-redact is given. It is
+    verified with the options it was made with, --contracts and --redact-key among them.
+
+    Exit status: 0; 3 where something could not be read or recognised; 2 where there is no such session, turn or call;
+    with --verify 1 where the bundle or the log was changed.
     """
+    if verify is not None:
+        from analyzer.cli.bundles import verified
+
+        return verified(verify, given, output)
     from analyzer.report.paper import Paper
 
     done = logs.audited(given)
@@ -54,33 +74,40 @@ def command(
     )
     if session is not None and session not in done.frames["sessions"]["session"]:
         raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
-    if call_id is not None:
+    if bundle is not None:
+        from analyzer.cli.bundles import made
+
+        console.deliver([made(done, session, turn, call_id)], bundle)
+    elif call_id is not None:
         _calls(paper, done, call_id, turn)
     else:
         _events(paper, done, session, turn)
-    console.deliver([paper.text().encode()], output)
+    if bundle is None:
+        console.deliver([paper.text().encode()], output)
     return exits.decide(done, fail_on="never")
 
 
-def _calls(paper: Paper, done: Audit, call_id: str, turn: str | None) -> None:
+def calls_named(done: Audit, call_id: str, turn: str | None) -> DataFrame:
+    """The rows of CALLS that have this id, by whatever the wire calls it. Raises UsageError where there are none."""
     from polars import col
 
-    from analyzer.report.evidence import Recorded
-    from analyzer.report.sheet import sheet
-
     calls = done.frames["calls"]
-    named: list[dict[str, Any]] = []
     for name in ("call_id", "pair_id", "item_id"):
         found = calls.filter(col(name) == call_id)
         found = found if turn is None else found.filter(col("turn") == turn)
         if not found.is_empty():
-            named = found.to_dicts()
-            break
-    if not named:
-        near = console.meant(call_id, [each for each in calls["call_id"].unique().to_list() if each])
-        raise UsageError(f"no call {call_id!r} in the log{near}")
+            return found
+    near = console.meant(call_id, [each for each in calls["call_id"].unique().to_list() if each])
+    raise UsageError(f"no call {call_id!r} in the log{near}")
+
+
+def _calls(paper: Paper, done: Audit, call_id: str, turn: str | None) -> None:
+    from analyzer.report.evidence import Recorded
+    from analyzer.report.sheet import sheet
+
+    named = calls_named(done, call_id, turn)
     with Recorded(done) as recorded:
-        for number, call in enumerate(named):
+        for number, call in enumerate(named.to_dicts()):
             if number:
                 paper.blank()
             sheet(paper, done, call, recorded)

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, Self
 
 from analyzer.errors import InputError
 from analyzer.read import remote, zips
@@ -265,6 +265,12 @@ class Evidence:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = {source.number: source for source in sources}
         self._open: dict[int, IO[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def fetch(self, source: int, offset: int, length: int) -> bytes:
         """The bytes of one record. Raises InputError where the source is not there any more."""

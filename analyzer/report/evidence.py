@@ -36,7 +36,7 @@ class Recorded:
             self._events.filter(pl.col("event") == event).select("source", "offset", "length", "pointer").iter_rows()
         ):
             try:
-                raw = _json(self._evidence.fetch(source, offset, length))
+                raw = json_of(self._evidence.fetch(source, offset, length))
                 start, end = pointers.locate(raw, (base or "") + (pointer or ""))
                 return msgspec.json.decode(raw[start:end])
             except (AnalyzerError, OSError, LookupError, ValueError, RecursionError):
@@ -46,7 +46,7 @@ class Recorded:
     def record(self, source: int, offset: int, length: int) -> Any:
         """A whole record, decoded; None where it cannot be had any more or is no JSON."""
         try:
-            return msgspec.json.decode(_json(self._evidence.fetch(source, offset, length)))
+            return msgspec.json.decode(json_of(self._evidence.fetch(source, offset, length)))
         except (AnalyzerError, OSError, ValueError, RecursionError):
             return None
 
@@ -72,7 +72,7 @@ class Recorded:
         return None
 
 
-def _json(record: bytes) -> bytes:
+def json_of(record: bytes) -> bytes:
     """The JSON text of a record: of a server-sent event its data lines."""
     if record.lstrip()[:1] in (b"{", b"["):
         return record

@@ -115,8 +115,8 @@ def _zips(*, large: bool) -> Iterator[Case]:
 
 
 def _twice(archive: zipfile.ZipFile) -> None:
-    archive.writestr("samples/1.json", _LOG)
-    archive.writestr("samples/1.json", b"{}")
+    archive.writestr(zipfile.ZipInfo("samples/1.json"), _LOG)
+    archive.writestr(zipfile.ZipInfo("samples/1.json"), b"{}")
 
 
 def _archive(write: Callable[[zipfile.ZipFile], object]) -> bytes:

@@ -45,20 +45,20 @@ class TooLongError(Exception):
 
 
 def run(*arguments: str, limit: float = 60) -> Output:
-    """Run the command line in this process; raises TooLongError after `limit` seconds."""
+    """Run the command line in this process; raises TooLongError after `limit` seconds of CPU."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
 
     def late(*_: object) -> None:
-        raise TooLongError(f"{' '.join(arguments)[:200]} ran for more than {limit} s")
+        raise TooLongError(f"{' '.join(arguments)[:200]} took more than {limit} s of CPU")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         with mock.patch.object(sys, "stdout", out), mock.patch.object(sys, "stderr", err):
             status = main(list(arguments))
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
     out.flush()
     err.flush()
     return Output(status, out.buffer.getvalue(), err.buffer.getvalue())
@@ -121,8 +121,10 @@ class _Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.live: list[str] = []
+        self._data = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._data = tag == "script" and dict(attrs).get("type") == "application/json"
         for name, value in attrs:
             if name.startswith("on") or (name in {"href", "src", "style"} and value and MARK in value):
                 self.live.append(f"<{tag} {name}={value!r}>")
@@ -130,7 +132,7 @@ class _Tags(HTMLParser):
             self.live.append(f"<{tag} {attrs!r}>")
 
     def handle_data(self, data: str) -> None:
-        if self.cdata_elem and MARK in data:
+        if self.cdata_elem and MARK in data and not self._data:
             self.live.append(f"in <{self.cdata_elem}>: {data[max(0, data.find(MARK) - 60) :][:120]!r}")
 
 
