@@ -56,7 +56,7 @@ def bundle(audit: Audit, calls: pl.DataFrame, session: str | None, turn: str | N
 def members(
     audit: Audit, calls: pl.DataFrame, *, whole: bool, session: str | None = None, turn: str | None = None
 ) -> dict[str, bytes]:
-    """The members by name, without the manifest; `whole` takes all events of the session or turn, not those of calls."""
+    """The members by name, without the manifest; `whole` takes all events of the session or turn, not only of calls."""
     frames = audit.frames
     numbers = calls["call"].implode()
     results = frames["results"].filter(pl.col("call").is_in(numbers))
