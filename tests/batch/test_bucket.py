@@ -14,6 +14,7 @@ from analyzer.errors import InputError
 from tests.batch.nights import log, run, story, told
 
 SERVERS = "moto.server"
+pytestmark = pytest.mark.s3
 
 
 @pytest.fixture(scope="module")
