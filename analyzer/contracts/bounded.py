@@ -99,17 +99,15 @@ def measure(value: object) -> int:
         count += len(level)
         if count > MOST_VALUES:
             raise Undecided("too large")
-        level = [child for value in level for child in _children(value)]
+        level = [
+            child
+            for value in level
+            if isinstance(value, dict | list)
+            for child in (value.values() if isinstance(value, dict) else value)
+        ]
         if not level:
             return count
     raise Undecided("too deep")
-
-
-def _children(value: object) -> Iterator[object]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
 
 
 def _count_subschemas(schema: object) -> int | None:

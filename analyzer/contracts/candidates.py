@@ -27,15 +27,21 @@ from analyzer.pointer import pointer
 _MOST_BRANCHES = 16
 _MOST_NAMES = 40
 _DEEPEST_BRANCH = 6
+_Place = tuple[tuple[str | int, ...], tuple[str | int, ...]]  # in the payload, in the schema
 
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds plans for the violations of one schema; the sketcher's fuel bounds what it may invent."""
+    """Finds plans for the violations of one schema; the sketcher's fuel bounds what it may invent.
+
+    What it has learnt of the schema's places holds for any payload.
+    """
 
     root: object
     sketcher: Sketcher
     nearest: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=dict)
+    _sketched: dict[_Place, tuple[object, int]] = field(default_factory=dict)
+    _binding_at: dict[tuple[bool, tuple[str | int, ...]], list[dict[str, object]]] = field(default_factory=dict)
 
     def plans(self, payload: object, errors: Iterable[Any], depth: int = 0) -> list[list[Plan]]:
         """For each violation its plans, the cheapest first; one error over several members is several violations."""
@@ -50,8 +56,24 @@ class Finder:
         return found
 
     def _sketch(self, violation: _Violation) -> object:
-        holder = at(self.root, violation.error.schema_path[:-1])
-        return self.sketcher.sketch([*schemas_at(self.root, violation.path), holder])
+        """A value for the place of a violation; one that is known takes the fuel that it took to make."""
+        holder = violation.error.schema_path[:-1]
+        place = tuple(violation.path), tuple(holder)
+        known = self._sketched.get(place)
+        if known is not None and known[1] <= self.sketcher.fuel:
+            self.sketcher.fuel -= known[1]
+            return known[0]
+        fuel = self.sketcher.fuel
+        value = self.sketcher.sketch([*self._schemas_at(violation.path), at(self.root, holder)])
+        if self.sketcher.fuel >= 0:
+            self._sketched[place] = value, fuel - self.sketcher.fuel
+        return value
+
+    def _schemas_at(self, path: list[str | int], *, branches: bool = False) -> list[dict[str, object]]:
+        key = branches, tuple(path)
+        if key not in self._binding_at:
+            self._binding_at[key] = schemas_at(self.root, path, branches=branches)
+        return self._binding_at[key]
 
     def _near(self, name: str, free: tuple[str, ...]) -> str | None:
         if (name, free) not in self.nearest:
@@ -110,7 +132,7 @@ class Finder:
         name = v.error.kind.as_dict()["property"]
         if not isinstance(v.value, dict):
             return
-        here = schemas_at(self.root, v.path)
+        here = self._schemas_at(v.path)
         holder = conjuncts(self.root, [at(self.root, v.error.schema_path[:-1])])
         spoken = member([*here, *(schema for schema in holder if schema not in here)], name)
         plans = []
@@ -122,9 +144,7 @@ class Finder:
             why = f"required, {only}" if only else f"required; {INVENTED}"
             edit = Edit("add", pointer([*v.path, name]), None, value, why, lossless=True, invented=only is None)
             plans.append(Plan(GIVEN if only else INVENT + size(value) / 40, (edit,)))
-        known = dict.fromkeys(
-            other for schema in schemas_at(self.root, v.path, branches=True) for other in named(schema)
-        )
+        known = dict.fromkeys(other for schema in self._schemas_at(v.path, branches=True) for other in named(schema))
         free = tuple(other for other in {**known, name: None} if other not in v.value)
         strange = [other for other in v.value if other not in known][:_MOST_NAMES]
         near = [other for other in strange if self._near(other, free) == name]
@@ -134,7 +154,7 @@ class Finder:
     def _unexpected(self, v: _Violation) -> Iterator[list[Plan]]:
         if not isinstance(v.value, dict):
             return
-        here = schemas_at(self.root, v.path, branches=True)
+        here = self._schemas_at(v.path, branches=True)
         free = tuple(dict.fromkeys(name for schema in here for name in named(schema) if name not in v.value))
         for index, name in enumerate(v.error.kind.as_dict()["unexpected"]):
             if name not in v.value:
@@ -155,21 +175,21 @@ class Finder:
         yield self._last_resort(v) + self._nearest(v)
 
     def _nearest(self, v: _Violation) -> list[Plan]:
-        bound = self._bound(v)
+        bound = self._binding(v)
         types = allowed_types(bound)
         if not is_number(v.value) or "integer" not in types:
             return []
         value = nearest_number(v.value, bound, whole="number" not in types)
         return [] if value is None else [Plan(CUT, (v.replace(value, why=f"{v.why}, nearest number in bounds"),))]
 
-    def _bound(self, v: _Violation) -> list[dict[str, object]]:
-        return [*schemas_at(self.root, v.path), *conjuncts(self.root, [at(self.root, v.error.schema_path[:-1])])]
+    def _binding(self, v: _Violation) -> list[dict[str, object]]:
+        return [*self._schemas_at(v.path), *conjuncts(self.root, [at(self.root, v.error.schema_path[:-1])])]
 
     def _text(self, v: _Violation) -> Iterator[list[Plan]]:
         plans = self._last_resort(v)
         if isinstance(v.value, str):
             plans += [Plan(NEAR, (v.replace(text, why=f"{v.why}, spelling"),)) for text in self._spellings(v)]
-            texts = _others(v.value, self.sketcher.texts(self._bound(v)))
+            texts = _others(v.value, self.sketcher.texts(self._binding(v)))
             plans += [Plan(INVENT + n, (v.invent(text),)) for n, text in enumerate(texts)]
         yield plans
 
@@ -203,7 +223,7 @@ class Finder:
                     Plan(REMOVE + n, (v.replace(v.value[:-n], why=v.why),)) for n in range(1, min(len(v.value), 4) + 1)
                 ]
             else:
-                bound = schemas_at(self.root, v.path)
+                bound = self._schemas_at(v.path)
                 wanted = (
                     [schema["contains"] for schema in bound if "contains" in schema] if "ontains" in keyword else []
                 )
@@ -218,7 +238,7 @@ class Finder:
     def _members(self, v: _Violation) -> Iterator[list[Plan]]:
         """Too many or too few members."""
         plans = self._last_resort(v)
-        bound = schemas_at(self.root, v.path)
+        bound = self._schemas_at(v.path)
         if isinstance(v.value, dict) and v.error.kind.name == "maxProperties":
             needed = {name for schema in bound for name in listed(schema, "required")}
             names = [name for name in v.value if name not in needed]

@@ -72,9 +72,12 @@ def repairer(
     except _FAILURES:
         return lambda _: None
 
+    finder = Finder(schema, Sketcher(schema, marked=True))
+
     def repaired(payload: object) -> Repair | None:
+        finder.sketcher.refuel()
         try:
-            search = _Search(bounded, Finder(schema, Sketcher(schema, marked=True)), budget)
+            search = _Search(bounded, finder, budget)
             edits = search.run(payload)
             if edits is None:
                 return None

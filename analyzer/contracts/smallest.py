@@ -13,6 +13,7 @@ from analyzer.contracts.places import conjuncts, element, member, type_names
 #: Stands where no value was found; no JSON value is it.
 MISSING = object()
 MARK = "placeholder"
+FUEL = 6_000
 _DEEPEST = 30
 _MOST_BRANCHES = 8
 _FORMATS = {
@@ -41,7 +42,11 @@ class Sketcher:
 
     root: object
     marked: bool = False
-    fuel: int = 6_000
+    fuel: int = FUEL
+
+    def refuel(self) -> None:
+        """Begin anew, for another payload."""
+        self.fuel = FUEL
 
     def sketch(self, schemas: Iterable[object], depth: int = 0) -> object:
         """A small value for the schemas together, or `MISSING`."""
