@@ -46,25 +46,34 @@ def went_on(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     Adds `ended` (status of its turn, null while it is open), `gone` (a later snapshot no longer lists it), `later` (in
     its turn came another reply or a message of the assistant) and `after` (in its session came any reply or message).
     """
-    turns = trace.turns.filter(pl.col("until").is_not_null()).select("session", "turn", ended="status")
-    gone = no_longer_pending(trace, calls)
     here = pl.col("session").is_in(calls["session"].unique().implode())
+    turns = trace.turns.filter(here, pl.col("until").is_not_null()).select("session", "turn", ended="status")
     said = trace.messages.select("session", "turn", "role", "seq").filter(here)
     # A reply begins with its first call, so one that begins after a call's last showing is another one.
     made = trace.calls.select("session", "turn", "reply", "seq").filter(here)
     replies = made.group_by("session", "turn", "reply").agg(pl.min("seq")).drop("reply")
-    signs = pl.concat([said, replies.select("session", "turn", pl.lit("reply").alias("role"), "seq")])
-    by_model = signs.filter(pl.col("role") != "user")
-    in_turn = by_model.group_by("session", "turn").agg(last_in_turn=pl.max("seq"))
-    in_session = signs.group_by("session").agg(last_in_session=pl.max("seq"))
+    by_model = pl.col("seq").filter(pl.col("role") != "user")
+    in_turn = (
+        pl.concat([said, replies.select("session", "turn", pl.lit("reply").alias("role"), "seq")])
+        .group_by("session", "turn")
+        .agg(last_in_turn=by_model.max(), last=pl.max("seq"))
+        .with_columns(last_in_session=pl.col("last").max().over("session"))
+    )
+    in_session = in_turn.select("session", "last_in_session").unique()
     # Where the order of several files is a guess, nothing is known to have come later.
-    order = trace.sessions.select("session", "order")
+    order = trace.sessions.filter(here).select("session", "order")
     proved = (pl.col("order") != "files").fill_null(value=True)
     return (
         calls.join(order, on="session", how="left", maintain_order="left")
         .join(turns, on=["session", "turn"], how="left", maintain_order="left")
-        .join(gone, on="call", how="left", maintain_order="left")
-        .join(in_turn, on=["session", "turn"], how="left", maintain_order="left", nulls_equal=True)
+        .join(no_longer_pending(trace, calls), on="call", how="left", maintain_order="left")
+        .join(
+            in_turn.select("session", "turn", "last_in_turn"),
+            on=["session", "turn"],
+            how="left",
+            maintain_order="left",
+            nulls_equal=True,
+        )
         .join(in_session, on="session", how="left", maintain_order="left")
         .with_columns(
             gone=proved & pl.col("gone").fill_null(value=False),

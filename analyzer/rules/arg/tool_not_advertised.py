@@ -37,53 +37,14 @@ _SEPARATOR = re.compile(r"__|[.:/]")
 
 def check(trace: Trace) -> pl.DataFrame:
     """Calls without an offer at their place, where the table is known."""
-    offers = trace.offers.select("session", "tool", "since", "after", "exact", "state", "event", "pointer")
-    # Nearly all calls are of tools that were there before and never changed: one join settles them.
-    steady = (
-        offers.group_by("session", "tool")
-        .agg(pl.col("since").min().alias("first_offered"), (pl.col("state") == "offered").all().alias("stayed"))
-        .filter("stayed")
-    )
-    called = trace.calls.select("call", "session", "seq", "tool", "name", "kind", "server")
-    unsettled = called.join(steady, on=["session", "tool"], how="left", maintain_order="left").filter(
-        ~(pl.col("first_offered") <= pl.col("seq")).fill_null(value=False)
-    )
-    if unsettled.is_empty():
-        return hits(())
-    calls = _judged(trace, unsettled)
-    if calls.is_empty():
-        return hits(())
-    near = calls.join(offers, on=["session", "tool"])
-    known = (
-        near.filter(pl.col("since") <= pl.col("seq")).sort("call", "since").group_by("call", maintain_order=True).last()
-    )
-    # An offer first shown after the call may have held at it, unless a table between says otherwise.
-    maybe = near.filter(
-        (pl.col("since") > pl.col("seq")) & ~pl.col("exact") & (pl.col("state") == "offered"),
-        pl.col("after").is_null() | (pl.col("after") < pl.col("seq")),
-    )
-    unordered = near.filter(pl.col("order") == "files", pl.col("state") == "offered")
-    lawful = pl.concat([each["call"] for each in (known.filter(pl.col("state") == "offered"), maybe, unordered)])
-    lost = (
-        calls.filter(~pl.col("call").is_in(lawful.implode()))
-        # What a resent history alone shows was called under a table that was not recorded.
-        .filter(~pl.col("call").is_in(_resent(trace).implode()))
-        .join(known.select("call", "state", "since", "event", "pointer"), on="call", how="left")
-        .join(
-            near.filter(pl.col("since") > pl.col("seq")).select("call").unique().with_columns(later=True),
-            on="call",
-            how="left",
-        )
-        .sort("call")
-    )
+    lost = _lost(trace, _judged(trace, _unsettled(trace)))
     if lost.is_empty():
         return hits(())
     names: dict[str, set[str]] = {}
     spaced: set[tuple[str, str]] = set()
     bare = pl.col("tool").str.replace("^.*:", "")
-    offered = trace.offers.filter(
-        pl.col("state") == "offered", pl.col("session").is_in(lost["session"].unique().implode())
-    )
+    sessions = pl.col("session").is_in(lost["session"].unique().implode())
+    offered = trace.offers.filter(trace.offers["state"] == "offered").filter(sessions)
     for session, tool, name in offered.select("session", "tool", bare.alias("name")).unique().iter_rows():
         names.setdefault(session, set()).add(name)
         if not tool.startswith("mcp:"):
@@ -106,26 +67,31 @@ def check(trace: Trace) -> pl.DataFrame:
 def _resent(trace: Trace) -> pl.Series:
     """The calls that only a resent history shows."""
     resent = staged(trace, "call_sightings", "history")["call"].unique()
-    live = trace.call_sightings.filter(pl.col("stage") != "history", pl.col("call").is_in(resent.implode()))
+    if resent.is_empty():
+        return resent
+    live = trace.call_sightings.filter(trace.call_sightings["stage"] != "history")
     return resent.filter(~resent.is_in(live["call"].implode()))
 
 
 def _judged(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     """Those of the calls whose tool a whole table, shown by the time of the call, would have to list."""
     calls = calls.filter(pl.col("name").is_not_null(), pl.col("kind").is_in(["function", "custom", "mcp"]))
+    if calls.is_empty():
+        return calls
     shown = trace.showings.group_by("session", "scope").agg(pl.col("seq").min().alias("first"))
     whole = shown.filter(pl.col("scope") == "all").select("session", "first")
-    listed = shown.filter(pl.col("scope").str.starts_with("server:")).select(
-        "session", "first", server=pl.col("scope").str.strip_prefix("server:")
-    )
-    cut = trace.faults.filter(pl.col("fault") == "more_pages").select("session").unique()
-    functions = calls.filter(pl.col("kind") != "mcp").join(whole, on="session")
-    remote = (
-        calls.filter(pl.col("kind") == "mcp").join(listed, on=["session", "server"]).join(cut, on="session", how="anti")
-    )
+    functions, remote = calls.filter(pl.col("kind") != "mcp"), calls.filter(pl.col("kind") == "mcp")
+    rows = [functions.join(whole, on="session")]
+    if remote.height:
+        listed = shown.filter(pl.col("scope").str.starts_with("server:")).select(
+            "session", "first", server=pl.col("scope").str.strip_prefix("server:")
+        )
+        cut = trace.faults.filter(pl.col("fault") == "more_pages").select("session").unique()
+        remote = remote.join(listed, on=["session", "server"]).join(cut, on="session", how="anti")
+        rows.append(remote.select(rows[0].columns))
     order = trace.sessions.select("session", "order")
     return (
-        pl.concat([functions, remote.select(functions.columns)])
+        pl.concat(rows)
         .filter(pl.col("first") <= pl.col("seq"))
         .join(order, on="session", how="left", maintain_order="left")
     )
@@ -151,4 +117,46 @@ def _prefixed(name: str, offered: set[str]) -> bool:
     """Whether the names differ by a client's prefix only: `functions.`, `mcp__server__`, `server/`."""
     return any(name[found.end() :] in offered for found in _SEPARATOR.finditer(name)) or any(
         each[found.end() :] == name for each in offered for found in _SEPARATOR.finditer(each)
+    )
+
+
+def _unsettled(trace: Trace) -> pl.DataFrame:
+    """All calls but those of tools that were there before and never changed, as nearly all are."""
+    steady = (
+        trace.offers.group_by("session", "tool")
+        .agg(pl.col("since").min().alias("first_offered"), (pl.col("state") == "offered").all().alias("stayed"))
+        .filter("stayed")
+    )
+    return (
+        trace.calls.select("call", "session", "seq", "tool", "name", "kind", "server")
+        .join(steady, on=["session", "tool"], how="left", maintain_order="left")
+        .filter(~(pl.col("first_offered") <= pl.col("seq")).fill_null(value=False))
+    )
+
+
+def _lost(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    """The calls that no offer allows, each with the last offer before it, and whether one came `later`."""
+    if calls.is_empty():
+        return calls
+    offers = trace.offers.select("session", "tool", "since", "after", "exact", "state", "event", "pointer")
+    before, offered = pl.col("since") <= pl.col("seq"), pl.col("state") == "offered"
+    # An offer first shown after the call may have held at it, unless a table between says otherwise.
+    maybe = ~before & ~pl.col("exact") & (pl.col("after").is_null() | (pl.col("after") < pl.col("seq")))
+    near = (
+        calls.select("call", "session", "tool", "seq", "order")
+        .join(offers, on=["session", "tool"])
+        .sort("call", "since")
+        .group_by("call", maintain_order=True)
+        .agg(
+            pl.col("state", "since", "event", "pointer").filter(before).last(),
+            later=(~before).any(),
+            lawful=(offered & (maybe | (pl.col("order") == "files").fill_null(value=False))).any(),
+        )
+    )
+    return (
+        calls.join(near, on="call", how="left", maintain_order="left")
+        .filter((pl.col("state") != "offered").fill_null(value=True), ~pl.col("lawful").fill_null(value=False))
+        # What a resent history alone shows was called under a table that was not recorded.
+        .filter(~pl.col("call").is_in(_resent(trace).implode()))
+        .sort("call")
     )

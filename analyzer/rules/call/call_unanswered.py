@@ -43,31 +43,34 @@ _STOPPED = ("cancelled", "failed")
 
 def check(trace: Trace) -> pl.DataFrame:
     """Client calls without a result, with what became of them."""
-    waiting = trace.calls.filter(trace.calls["result"].is_null())
-    open_calls = (
-        waiting.filter(pl.col("owed_by") == "client", pl.col("call_id").is_not_null())
-        # A request that was cancelled over MCP is not to be answered.
-        .filter((pl.col("wire") != "mcp-jsonrpc") | (pl.col("status") != "cancelled").fill_null(value=True))
-        # A reply that was thrown away and made anew leaves no debt.
-        .filter(pl.col("status").ne_missing("abandoned"))
-        .join(async_tools(trace), on=["session", "tool"], how="anti")
-        .join(_awaiting_approval(trace), left_on=["session", "call_id"], right_on=["session", "request_id"], how="anti")
-        .sort("call")
-    )
+    waiting = trace.calls.filter(trace.calls["result"].is_null() & (trace.calls["owed_by"] == "client"))
+    open_calls = _without(
+        waiting.filter(
+            pl.col("call_id").is_not_null(),
+            # A request that was cancelled over MCP is not to be answered.
+            (pl.col("wire") != "mcp-jsonrpc") | (pl.col("status") != "cancelled").fill_null(value=True),
+            # A reply that was thrown away and made anew leaves no debt.
+            pl.col("status").ne_missing("abandoned"),
+        ),
+        async_tools(trace),
+        _awaiting_approval(trace).rename({"request_id": "call_id"}),
+    ).sort("call")
     if open_calls.is_empty():
         return hits(())
-    listed = snapshots(trace).select("session", listed=pl.lit(value=True)).unique()
+    listed = snapshots(trace)["session"].unique()
+    refusals = trace.result_sightings.filter(~trace.result_sightings["accepted"])
     refused = (
-        trace.result_sightings.filter(~trace.result_sightings["accepted"])
-        .sort("event")
-        .group_by("session", "pair_id", maintain_order=True)
-        .agg(refused=pl.first("event"))
+        refusals.sort("event")
+        .unique(["session", "pair_id"], keep="first", maintain_order=True)
+        .select("session", "pair_id", refused="event")
     )
-    owed = (pl.col("wire") != ACTIONS) | pl.col("action_seq").is_not_null() | pl.col("listed").is_null()
+    owed = (
+        (pl.col("wire") != ACTIONS)
+        | pl.col("action_seq").is_not_null()
+        | ~pl.col("session").is_in(listed.implode()).fill_null(value=False)
+    )
     found = (
-        went_on(trace, open_calls)
-        .join(listed, on="session", how="left", maintain_order="left")
-        .filter(owed)
+        went_on(trace, open_calls.filter(owed))
         .join(refused, on=["session", "pair_id"], how="left", maintain_order="left")
         .with_columns(unread=unread(trace))
     )
@@ -113,3 +116,10 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
     if row["refused"] is not None:
         told += "; a result that was posted for it was refused"
     return {**hit, "keyword": how, "message": f"The call {call_id} of {name} {told}."}
+
+
+def _without(calls: pl.DataFrame, *excused: pl.DataFrame) -> pl.DataFrame:
+    for each in excused:
+        if each.height:
+            calls = calls.join(each, on=each.columns, how="anti", maintain_order="left")
+    return calls

@@ -27,7 +27,6 @@ import polars as pl
 
 from analyzer.rules.drift.declared import contract_drift
 from analyzer.rules.drift.other_wire import other_wire_drift
-from analyzer.rules.drift.refusal import refusal
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import FLAGGED_WIRES, layers
 from analyzer.trace import Trace
@@ -58,6 +57,8 @@ def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
     )
     if valid.is_empty():
         return []
+    from analyzer.rules.drift.refusal import refusal  # its wordings take longer to compile than most audits need them
+
     calls = trace.calls.select("call", "call_id", "event", "pointer", arguments="text")
     rows = (
         failed.join(valid.select("call", "verdict", "schema_id", "offer_event", "offer_pointer", "channel"), on="call")

@@ -20,127 +20,110 @@ Blind spots: logs without numbers show no gap. Recorders that leave out events o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 import polars as pl
 
 from analyzer.rules.hits import hits
 from analyzer.rules.order import numbered, record_of
-from analyzer.rules.sentence import sentence
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
+
+# Session, event, kind, message.
+_Missing = Iterator[tuple[str | None, int, str, str]]
 
 
 def check(trace: Trace) -> pl.DataFrame:
     """Gaps, unfinished items, missing beginnings and missing pages."""
-    kinds = pl.concat([_gaps(trace), _unfinished(trace), _begun_late(trace), _pages(trace)])
+    kinds = chain(_gaps(trace), _unfinished(trace), _begun_late(trace), _pages(trace))
     return hits(
         {
-            "session": row["session"],
-            "event": row["event"],
+            "session": session,
+            "event": event,
             "pointer": "",
-            "keyword": row["kind"],
-            "message": row["message"],
+            "keyword": kind,
+            "message": message,
             "hint": "Fetch what is missing (items pages, the other files of the session) and audit them together.",
         }
-        for row in kinds.iter_rows(named=True)
+        for session, event, kind, message in kinds
     )
 
 
-def _gaps(trace: Trace) -> pl.DataFrame:
+def _gaps(trace: Trace) -> _Missing:
     events = numbered(trace)
     # Numbers may count the session's events or those of the whole file: a gap is one only if it is one in both.
     jumped = events.filter(events["step"] > 1)
+    if jumped.is_empty():
+        return
     there = events.select("event", there=pl.col("number").diff().over("source")).filter(
         pl.col("event").is_in(jumped["event"].implode())
     )
-    return (
+    gaps = (
         jumped.join(there, on="event", how="left", maintain_order="left")
         .with_columns(missing=pl.min_horizontal("step", "there") - 1)
         .filter(pl.col("missing") > 0)
         .group_by("session", maintain_order=True)
         .agg(pl.first("event", "number"), pl.sum("missing"), first=pl.first("missing"))
-        .select(
-            "session",
-            "event",
-            kind=pl.lit("gap"),
-            message=sentence(
-                "{} numbers are missing, the first after {}: the next is {}.",
-                "missing",
-                pl.col("number") - pl.col("first") - 1,
-                "number",
-            ),
-        )
     )
+    for session, event, number, missing, first in gaps.iter_rows():
+        last = number - first - 1
+        yield session, event, "gap", f"{missing} numbers are missing, the first after {last}: the next is {number}."
 
 
-def _unfinished(trace: Trace) -> pl.DataFrame:
-    done = staged(trace, "call_sightings", "done")
-    items = staged(trace, "call_sightings", "item")
-    opened = (
-        items.filter(~items["call"].is_in(done["call"].implode())).group_by("call").agg(pl.max("event"))
-        if items.height
-        else items.select("call", "event")
+def _unfinished(trace: Trace) -> _Missing:
+    items, done = (staged(trace, "call_sightings", stage).select("call", "event") for stage in ("item", "done"))
+    opened = items.filter(~items["call"].is_in(done["call"].implode()))
+    if opened.is_empty():
+        return
+    last = opened.group_by("call").agg(pl.max("event"))
+    added = trace.events.filter(pl.col("event").is_in(last["event"].implode())).filter(
+        pl.col("type").str.ends_with("item.added")
     )
-    added = (
-        trace.events.filter(pl.col("event").is_in(opened["event"].implode())) if opened.height else trace.events.clear()
-    )
-    begun = opened.join(added.filter(pl.col("type").str.ends_with("item.added")), on="event", how="semi")
+    begun = last.filter(pl.col("event").is_in(added["event"].implode()))
     completed = trace.turns.filter(pl.col("status") == "completed").select("session", "turn")
-    return (
+    calls = (
         trace.calls.filter(pl.col("call").is_in(begun["call"].implode()))
         .join(completed, on=["session", "turn"], how="semi")
         .sort("call")
         .group_by("session", maintain_order=True)
         .agg(pl.first("event", "call_id", "item_id"), count=pl.len())
-        .select(
-            "session",
-            "event",
-            kind=pl.lit("unfinished"),
-            message=sentence(
-                "Begun, and never shown as finished though the turn completed: {}{}.",
-                pl.coalesce("call_id", "item_id", pl.lit("a call without an id")),
-                pl.when(pl.col("count") > 1).then(sentence(" and {} more", pl.col("count") - 1)).otherwise(pl.lit("")),
-            ),
-        )
     )
+    for session, event, call_id, item_id, count in calls.iter_rows():
+        named = next((name for name in (call_id, item_id) if name is not None), "a call without an id")
+        more = f" and {count - 1} more" if count > 1 else ""
+        said = f"Begun, and never shown as finished though the turn completed: {named}{more}."
+        yield session, event, "unfinished", said
 
 
-def _begun_late(trace: Trace) -> pl.DataFrame:
-    late = trace.sessions.filter(~pl.col("from_start"), pl.col("session").is_not_null())
-    events = (
-        trace.events.filter(pl.col("session").is_in(late["session"].implode())) if late.height else trace.events.clear()
-    )
+def _begun_late(trace: Trace) -> _Missing:
+    late = trace.sessions.filter(~trace.sessions["from_start"] & trace.sessions["session"].is_not_null())
+    if late.is_empty():
+        return
+    events = trace.events.filter(pl.col("session").is_in(late["session"].implode()))
     # Where the order of several files is a guess, the beginning may stand in any of them.
     begun = events.filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
     # Other wires have no event that begins a session.
     stream = events.filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
-    return (
-        late.join(begun, on="session", how="anti")
-        .join(stream, on="session", how="semi")
-        .sort("first_event")
-        .select(
-            "session",
-            event="first_event",
-            kind=pl.lit("start"),
-            message=pl.lit("The recording begins in the middle of the session: what came before is not known."),
-        )
-    )
+    found = late.join(begun, on="session", how="anti").join(stream, on="session", how="semi").sort("first_event")
+    for session, event in found.select("session", "first_event").iter_rows():
+        said = "The recording begins in the middle of the session: what came before is not known."
+        yield session, event, "start", said
 
 
-def _pages(trace: Trace) -> pl.DataFrame:
-    events = trace.events if trace.holds("faults.fault=more_pages") else trace.events.clear()
-    paged = events.filter(pl.col("pointer").str.contains("/data/", literal=True))
+def _pages(trace: Trace) -> _Missing:
+    if not trace.holds("faults.fault=more_pages"):
+        return
+    paged = trace.events.filter(pl.col("pointer").str.contains("/data/", literal=True))
     last = paged.group_by("session").agg(last=record_of("event").max())
-    return (
+    pages = (
         trace.faults.filter(pl.col("fault") == "more_pages")
         .join(last, on="session", how="left", nulls_equal=True)
         .filter(pl.col("last").is_null() | (record_of("event") >= pl.col("last")))
         .sort("event")
         .group_by("session", maintain_order=True)
         .agg(pl.last("event"))
-        .select(
-            "session",
-            "event",
-            kind=pl.lit("pages"),
-            message=pl.lit("The last page of a list says that there are more, and they are not in the log."),
-        )
     )
+    for session, event in pages.iter_rows():
+        said = "The last page of a list says that there are more, and they are not in the log."
+        yield session, event, "pages", said

@@ -30,7 +30,7 @@ import polars as pl
 
 from analyzer.rules.failures import accepted
 from analyzer.rules.hits import NONE, hits, place
-from analyzer.rules.payloads import FLAGGED_WIRES, READERS, error_speakers, layers, short
+from analyzer.rules.payloads import FLAGGED_WIRES, READERS, SHELLS, error_speakers, layers, short
 from analyzer.trace import Trace
 
 _OPENS = (
@@ -62,24 +62,23 @@ def check(trace: Trace) -> pl.DataFrame:
 
 
 def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
-    results = trace.results
-    opens, container = (results["text"].str.contains(pattern) for pattern in (_OPENS, _OBJECT))
-    opening = results.select("result", "tool", "wire", "success", "error", "text", opens=opens).filter(
-        opens | container
+    texts = trace.results["text"]
+    opens, container = (texts.str.contains(pattern) for pattern in (_OPENS, _OBJECT))
+    opening = trace.results.select("result", "tool", "wire", "success", "error", "text", opens=opens, object=container)
+    gated = opening.filter(opens | container).filter(
+        pl.col("opens") | pl.col("text").str.slice(0, 2000).str.contains(_NAMES)
     )
-    told = opening.filter(
-        pl.col("opens") | pl.col("text").str.slice(0, 2000).str.contains(_NAMES),
-        pl.col("wire").is_in(FLAGGED_WIRES),
-        pl.col("success").fill_null(value=True),
-        pl.col("error").is_null(),
-        ~pl.col("tool").is_in(error_speakers(trace)).fill_null(value=False),
+    told = gated.filter(
+        pl.col("wire").is_in(FLAGGED_WIRES), pl.col("success").fill_null(value=True), pl.col("error").is_null()
     )
     if told.is_empty():
         return
-    reads = pl.col("tool").is_in(error_speakers(trace, READERS)).fill_null(value=False)
-    rows = told.with_columns(opens=pl.col("opens") & ~reads).filter(
-        pl.col("opens")
-        | (pl.col("text").str.contains(_OBJECT) & pl.col("text").str.slice(0, 2000).str.contains(_NAMES)),
+    apart, readers = (
+        pl.col("tool").is_in(error_speakers(trace, words)).fill_null(value=False) for words in (SHELLS, READERS)
+    )
+    rows = told.with_columns(opens=pl.col("opens") & ~readers).filter(
+        ~apart,
+        pl.col("opens") | (pl.col("object") & pl.col("text").str.slice(0, 2000).str.contains(_NAMES)),
         ~pl.col("result").is_in(accepted(trace, told["result"]).implode()),
     )
     for result, output, prefixed in rows.select("result", "text", "opens").iter_rows():

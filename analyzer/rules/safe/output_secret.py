@@ -58,6 +58,8 @@ def check(trace: Trace) -> pl.DataFrame:
 
 def _sifted(payloads: pl.DataFrame, column: str = "text") -> pl.DataFrame:
     """The payloads that one of the patterns touches; the loose ones run only behind literals."""
+    if payloads.is_empty():
+        return payloads
     texts = payloads[column]
     assigned, *others = secrets.LOOSE
     touched = texts.str.contains(secrets.PREFIXED)
