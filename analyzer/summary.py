@@ -50,7 +50,9 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     yield "events", "", events
     yield "calls", "", trace.calls.height
     yield "results", "", trace.results.height
-    advertised = trace.verdicts.filter(pl.col("side") == "advertised")
+    advertised = trace.verdicts.select("call", "role", "side", "verdict_is", "reason", "window").filter(
+        pl.col("side") == "advertised"
+    )
     yield from _verdicts(advertised, "verdict")
     yield "bracketed", "", int((advertised["window"] == "bracketed").sum())
     yield "has", "schemas", trace.schemas.height

@@ -43,8 +43,7 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
     failures = _failures(hits, trace)
     hits = hits.drop("failures").join(failures, on="hit", how="left", maintain_order="left")
-    hits = _named(hits).with_columns(
-        _located(hits),
+    hits = _located(_named(hits)).with_columns(
         tool=_bare("tool"),
         message=_shown(hits["message"]),
         hint=_shown(hits["hint"]),
@@ -119,44 +118,38 @@ def _bare(column: str) -> pl.Expr:
 
 def _shown(texts: pl.Series) -> pl.Series:
     """Each text as a human may see it; only those that may have to change are looked at one by one."""
-    odd = (
-        texts.str.contains(r"[^ -~]") | (texts.str.len_bytes() > _LONGEST) | texts.str.contains_any(list(secrets.MARKS))
-    ).arg_true()
-    return texts.clone().scatter(odd, _each(texts.gather(odd), _visible))
+    text = pl.col(texts.name)
+    may_change = (
+        text.str.contains(r"[^ -~]") | (text.str.len_bytes() > _LONGEST) | text.str.contains_any(list(secrets.MARKS))
+    )
+    odd = texts.to_frame().select(may_change.arg_true()).to_series()
+    return texts.clone().scatter(odd, _each(texts.gather(odd), _visible)) if odd.len() else texts
 
 
 def _each(column: pl.Series, change: Callable[[str], str]) -> pl.Series:
     """The changed texts, each different one changed once."""
-    known: dict[str | None, str | None] = {None: None}
-    for text in column.unique():
-        if text is not None:
-            known[text] = change(text)
-    return pl.Series(column.name, [known[text] for text in column], dtype=pl.String)
+    texts = column.to_list()
+    known = {text: None if text is None else change(text) for text in dict.fromkeys(texts)}
+    return pl.Series(column.name, [known[text] for text in texts], dtype=pl.String)
 
 
 def _related(rows: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     placed = rows.join(places.drop("seq"), on="event", how="left", maintain_order="left")
-    return (
-        placed.with_columns(_located(placed))
-        .group_by("hit", maintain_order=True)
-        .agg(related=pl.struct("location", "call_id", "role"))
-    )
+    return _located(placed).group_by("hit", maintain_order=True).agg(related=pl.struct("location", "call_id", "role"))
 
 
 def _failures(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """The failed keywords that the rule names itself, else those of the hit's verdict."""
     columns = ("hit", "pointer", "keyword", "schema_pointer", "expected", "actual")
     named = hits.select("hit", "failures").filter(pl.col("failures").list.len() > 0)
-    judged = hits.select("hit", "verdict").filter(~pl.col("hit").is_in(named["hit"].implode()))
-    rows = pl.concat(
-        [
-            named.explode("failures").unnest("failures").select(columns),
-            judged.filter(pl.col("verdict").is_not_null())
-            .join(trace.violations, on="verdict", how="inner", maintain_order="left_right")
-            .select("hit", "keyword", "schema_pointer", "expected", "actual", pointer="instance_pointer")
-            .select(columns),
-        ]
+    judged = hits.select("hit", "verdict").filter(
+        pl.col("verdict").is_not_null() & ~pl.col("hit").is_in(named["hit"].implode())
     )
+    rows = judged.join(trace.violations, on="verdict", how="inner", maintain_order="left_right").select(
+        "hit", "keyword", "schema_pointer", "expected", "actual", pointer="instance_pointer"
+    )
+    if named.height:
+        rows = pl.concat([named.explode("failures").unnest("failures").select(columns), rows.select(columns)])
     return (
         rows.with_columns(_each(rows["pointer"], _path).alias("path"))
         .group_by("hit", maintain_order=True)
@@ -209,23 +202,28 @@ def _contract(hits: pl.DataFrame, verdicts: pl.DataFrame, trace: Trace, places: 
 
 def _named(hits: pl.DataFrame) -> pl.DataFrame:
     """Hits with `group` (the fault, wherever it is) and `fingerprint` (this occurrence, whatever the recorder)."""
-    first = hits.select(pl.col("failures").list.first()).to_series().struct.unnest()
-    keyword, pointer, schema_pointer = (
-        hits[own].zip_with(hits[own].is_not_null(), first[name])
-        for own, name in (("keyword", "keyword"), ("instance_pointer", "pointer"), ("schema_pointer", "schema_pointer"))
-    )
-    fault = (hits["rule"], hits["tool"], keyword, _each(pointer, pointers.star), schema_pointer)
+    failed = pl.col("failures").list.first().struct
     # Only the id of the session is of its recording; a session without one has no name that lasts.
     session = pl.when(~pl.col("session").str.starts_with("(unrecorded")).then("session")
-    rows = hits.with_columns(group=_each(_joined(hits.select(*fault)), _digest))
-    rows = rows.with_columns(occurrence=_joined(rows.select("group", session, "turn_ordinal", "ordinal")))
-    count = (
-        rows.select("hit", "session", "seq", "occurrence")
-        .sort("session", "seq", "hit", nulls_last=True)
-        .select("hit", nth=pl.int_range(pl.len()).over("occurrence"))
+    rows = hits.select(
+        "hit",
+        "rule",
+        "tool",
+        "turn_ordinal",
+        "ordinal",
+        keyword=pl.coalesce("keyword", failed.field("keyword")),
+        pointer=pl.coalesce("instance_pointer", failed.field("pointer")),
+        schema_pointer=pl.coalesce("schema_pointer", failed.field("schema_pointer")),
+        lasting=session,
+        place=pl.struct("session", "seq", "hit").rank("ordinal"),
     )
-    rows = rows.join(count, on="hit", how="left", maintain_order="left")
-    return rows.with_columns(fingerprint=_each(_joined(rows.select("occurrence", "nth")), _digest))
+    place = _each(rows["pointer"], pointers.star)
+    group = _each(rows.select(_spelled("rule", "tool", "keyword", place, "schema_pointer")).to_series(), _digest)
+    occurrence = rows.select("place", occurrence=_spelled(group, "lasting", "turn_ordinal", "ordinal"))
+    nth = pl.int_range(pl.len()).over("occurrence", order_by="place")
+    return hits.with_columns(
+        group=group, fingerprint=_each(occurrence.select(_spelled("occurrence", nth)).to_series(), _digest)
+    )
 
 
 def _digest(text: str) -> str:
@@ -234,22 +232,24 @@ def _digest(text: str) -> str:
 
 def _rows(frame: pl.DataFrame, key: str, wanted: pl.Series) -> pl.DataFrame:
     """The few rows of a frame that the hits need."""
-    return frame.filter(frame[key].is_in(wanted.drop_nulls().implode()))
+    return frame.filter(pl.col(key).is_in(wanted.drop_nulls().implode()))
 
 
-def _located(rows: pl.DataFrame) -> pl.Series:
-    """`location` of each row, from the place of its event and its pointer."""
-    pointer = rows["event_pointer"].fill_null("") + rows["pointer"].fill_null("")
-    return rows.select(
-        location=pl.when(pl.col("file").is_not_null()).then(
-            pl.struct("file", "line", "offset", "length", pointer=pointer, path=_each(pointer, _path)).cast(LOCATION)
-        )
-    ).to_series()
+def _located(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with `location`, from the place of their event and their pointer."""
+    whole = rows.select(pointer=pl.col("event_pointer").fill_null("") + pl.col("pointer").fill_null(""))["pointer"]
+    place = pl.struct("file", "line", "offset", "length", pointer=whole, path=_each(whole, _path)).cast(LOCATION)
+    return rows.with_columns(location=pl.when(pl.col("file").is_not_null()).then(place))
 
 
 def _visible(text: str) -> str:
     return visible(text, limit=_LONGEST)
 
 
-def _joined(columns: pl.DataFrame) -> pl.Series:
-    return columns.select(pl.concat_str(pl.all().cast(pl.String).fill_null(""), separator="\x1f")).to_series()
+def _spelled(*parts: pl.Expr | pl.Series | str) -> pl.Expr:
+    """The parts as one text, nothing where one is null."""
+    columns = (
+        pl.col(part) if isinstance(part, str) else pl.lit(part) if isinstance(part, pl.Series) else part
+        for part in parts
+    )
+    return pl.concat_str([column.cast(pl.String).fill_null("") for column in columns], separator="\x1f")

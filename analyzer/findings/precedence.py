@@ -19,11 +19,12 @@ def settle(hits: pl.DataFrame) -> pl.DataFrame:
     """HITS without those that another rule explains better."""
     for key, chain in CHAINS:
         ranks = {code: rank for rank, code in enumerate(chain)}
-        mine = pl.col("rule").is_in(list(chain)) & pl.col(key).is_not_null() & (pl.col("severity") != "info")
-        rank = pl.col("rule").replace_strict(ranks, default=None, return_dtype=pl.Int64)
-        ranked = hits.with_columns(_rank=pl.when(mine).then(rank))
+        if len(ranks.keys() & set(hits["rule"].unique())) < 2:
+            continue
+        mine = pl.col(key).is_not_null() & (pl.col("severity") != "info")
+        rank = pl.when(mine).then(pl.col("rule").replace_strict(ranks, default=None, return_dtype=pl.Int64))
         best = pl.col("_rank").min().over(key)
-        hits = ranked.filter(pl.col("_rank").is_null() | (pl.col("_rank") == best)).drop("_rank")
+        hits = hits.with_columns(_rank=rank).filter(pl.col("_rank").is_null() | (pl.col("_rank") == best)).drop("_rank")
     return _request_shapes(hits)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from analyzer.masking import harmless, masked
+from analyzer import secrets
+from analyzer.masking import NAMES, harmless, masked
 from analyzer.report.version import version
 from analyzer.visible import draws
 
@@ -24,6 +25,15 @@ SCHEMA = "analyzer.audit/v1"
 
 _BLOCK = 2_000  # findings turned into Python values at a time
 _ENCODER = msgspec.json.Encoder()
+# Members of a finding whose names look like those of secrets.
+_OWN = ("keyword", "passes")
+# What a credential looks like, and a member of any layer of JSON text whose name may be a secret's.
+_SUSPECT = (
+    secrets.PREFIXED,
+    *secrets.LOOSE,
+    r"""[Tt]oken(?:_?[Kk]ey|_KEY)?[\\"']{0,4}[ \t]{0,4}[:=]""",
+    rf"""(?:{"|".join(NAMES)})[A-Za-z0-9_.$ -]{{0,60}}\\{{0,15}}["']\s{{0,8}}:""",
+)
 _OUTSIDE = re.compile(r"[^ -~\n]")
 
 
@@ -56,9 +66,9 @@ def records(findings: pl.DataFrame) -> list[dict[str, Any]]:
 
     Every report is made of these, so credentials are hidden here: in ids, names, places and pointers, too.
     """
-    rows: list[dict[str, Any]] = [
-        row if harmless(_ENCODER.encode(row).decode()) else masked(row) for row in findings.to_dicts()
-    ]
+    rows: list[dict[str, Any]] = findings.to_dicts()
+    for place in _suspects(rows):
+        rows[place] = masked(rows[place])
     for row in rows:
         for member in ("contract", "suppressed"):
             held = row[member]
@@ -86,3 +96,13 @@ def _escaped(match: re.Match[str]) -> str:
         return f"\\u{code:04x}"
     code -= 0x10000
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def _suspects(rows: list[dict[str, Any]]) -> list[int]:
+    """The places of the rows in which something has to be hidden: all are sifted at once, few are read with care."""
+    lines = pl.Series([_ENCODER.encode(row).decode() for row in rows], dtype=pl.String)
+    bare = lines
+    for name in _OWN:
+        bare = bare.str.replace_all(f'"{name}":', '"":', literal=True)
+    touched = bare.to_frame("line").select(pl.any_horizontal(pl.col("line").str.contains(each) for each in _SUSPECT))
+    return [place for place in touched.to_series().arg_true() if not harmless(lines[place])]

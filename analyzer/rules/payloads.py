@@ -33,7 +33,7 @@ NO_JSON = object()
 _MOST_LAYERS = 8
 _LOOKED_AT = 8192  # characters in which `short` looks for credentials
 
-_WORDS = r"(?i)(?:^|[^a-z0-9])(?:{})(?:$|[^a-z0-9])"
+_WORDS = r"(?:^|[^a-z0-9])(?:{})(?:$|[^a-z0-9])"
 #: Names of tools that run programs, or show what programs said: shells, tests, logs, debuggers.
 SHELLS = _WORDS.format(
     "shell|bash|sh|zsh|powershell|exec(?:ute)?|terminal|console|commands?|cmd|stdin|repl|python|node|tests?|pytest|jest"
@@ -74,6 +74,8 @@ def json_type(value: Any) -> str:
 
 def short(value: Any, limit: int = 60) -> str:
     """A value as one short piece of JSON text, for a message; masked before it is cut, as half a credential is none."""
+    if isinstance(value, str):
+        value = value[:_LOOKED_AT]
     text = value if isinstance(value, str) and value.startswith("{") else msgspec.json.encode(value).decode()
     text = mask(text[:_LOOKED_AT])
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
@@ -85,7 +87,8 @@ def error_speakers(trace: Trace, words: str = SHELLS) -> list[str]:
     known = {*trace.calls["tool"].unique(), *trace.results["tool"].unique()} - {None}
     tools = pl.Series(sorted(known), dtype=pl.String)
     names = tools.str.replace("^.*:", "")
-    split = names.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2")
+    # A pattern that folds case takes longer to compile than all names to match.
+    split = names.str.replace_all("([a-z0-9])([A-Z])", "${1}_$2").str.to_lowercase()
     return tools.filter(names.is_in(sorted(trace.settings.shell)) | split.str.contains(words)).to_list()
 
 

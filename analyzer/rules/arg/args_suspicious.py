@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -39,9 +40,6 @@ _SHAPES = {
     "an SQL fragment": r"'\s*(?:or|and)\s+'?\w+'?\s*=\s*'?\w*|\bunion\s+(?:all\s+)?select\b"
     rf"|;\s*{_CHANGES}\s+\w|'\s*;?\s*--",
     "an order to a model": ORDER,
-}
-_PATTERNS = {
-    what: re.compile(pattern if what.endswith("model") else f"(?i:{pattern})") for what, pattern in _SHAPES.items()
 }
 _ANY = (
     rf"\.\.[\\/]|%2[eE]%2[eE]|/etc/|[;&|]\s*(?:{_VERBS}|{_CHANGES}|{_CHANGES.upper()})\b"
@@ -97,9 +95,16 @@ def _suspicious(value: Any, schema: Any, root: Any, where: str, name: str = "") 
         for index, inner in enumerate(value[:1000]):
             yield from _suspicious(inner, schema.get("items", {}), root, join(where, index), name)
     elif isinstance(value, str) and string_class(name) not in _LAWFUL and not any(word in schema for word in _CLOSED):
-        what = next((what for what, pattern in _PATTERNS.items() if pattern.search(value[:20_000])), None)
+        what = next((what for what, pattern in _patterns().items() if pattern.search(value[:20_000])), None)
         if what is not None:
             yield where, what
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    return {
+        what: re.compile(pattern if what.endswith("model") else f"(?i:{pattern})") for what, pattern in _SHAPES.items()
+    }
 
 
 def _followed(schema: Any, root: Any) -> dict[str, Any]:

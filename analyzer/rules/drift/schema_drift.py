@@ -47,8 +47,9 @@ def check_across(trace: Trace) -> pl.DataFrame:
 
 def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
     # Where the wire has no flag, words alone tell a failure.
-    unflagged = pl.col("success").is_null() & ~pl.col("wire").is_in(FLAGGED_WIRES)
-    failed = trace.results.filter(trace.results["rank"] == 0).filter(~pl.col("success") | unflagged)
+    results = trace.results
+    unflagged = results["success"].is_null() & ~results["wire"].is_in(FLAGGED_WIRES)
+    failed = results.filter((results["rank"] == 0) & (~results["success"] | unflagged))
     valid = trace.verdicts.filter(
         pl.col("call").is_in(failed["call"].drop_nulls().implode()),
         pl.col("role") == "arguments",

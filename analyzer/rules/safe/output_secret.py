@@ -58,17 +58,11 @@ def check(trace: Trace) -> pl.DataFrame:
 
 def _sifted(payloads: pl.DataFrame, column: str = "text") -> pl.DataFrame:
     """The payloads that one of the patterns touches; the loose ones run only behind literals."""
-    if payloads.is_empty():
-        return payloads
-    texts = payloads[column]
+    text = pl.col(column)
     assigned, *others = secrets.LOOSE
-    touched = texts.str.contains(secrets.PREFIXED)
-    for pattern in others:
-        touched |= texts.str.contains(pattern)
-    gated = texts.str.contains(_GATE)
-    if gated.any():
-        touched |= gated & texts.str.contains(assigned)
-    return payloads.filter(touched)
+    touched = pl.any_horizontal(text.str.contains(pattern) for pattern in (secrets.PREFIXED, *others))
+    gated = payloads.filter(touched | text.str.contains(_GATE)) if payloads.height else payloads
+    return gated.filter(touched | text.str.contains(assigned)) if gated.height else gated
 
 
 def _tables(trace: Trace) -> pl.DataFrame:

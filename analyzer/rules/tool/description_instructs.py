@@ -62,7 +62,7 @@ def check(trace: Trace) -> pl.DataFrame:
 
 def _suspicious(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     texts = rows[column]
-    # No text of ASCII hides anything.
-    foreign = texts.str.len_bytes() != texts.str.len_chars()
-    gated = rows.filter(texts.str.contains(GATE) | foreign)
-    return gated.filter(pl.col(column).str.contains(ORDER) | pl.col(column).str.contains(_HIDDEN))
+    orders = texts.str.contains(GATE)
+    if orders.any():
+        orders &= texts.str.contains(ORDER)
+    return rows.filter(orders | texts.str.contains(_HIDDEN))
