@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -18,7 +19,7 @@ from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import ABSENT as _ABSENT
-from analyzer.read.values import Raw, arguments, microseconds, output
+from analyzer.read.values import Raw, arguments, microseconds, output, quoted_output
 from analyzer.read.values import first as _first
 from analyzer.read.values import text_of as _text
 from analyzer.read.values import words as _words
@@ -300,51 +301,17 @@ class AgentsApi:
     def close(self) -> None:
         """Nothing is held back."""
 
-    def read(self, block: Block) -> list[int]:  # noqa: C901 - the hot path stands in one place
+    def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        if not block.utf8 or block.pointer is not None:
-            block.part()
-            return self._read_carefully(block)
-        try:
-            records = self._records(block.raw)
-        except (msgspec.DecodeError, RecursionError):
-            block.part()
-            return self._read_carefully(block)
-        # Nearly all of a long log is pieces of text, calls and results that say which session they are of: these
-        # become rows column by column, all at once. The rest is taken one by one.
-        kinds = list(map(KINDS.get, [record.type for record in records]))
-        plain, calls, outputs, posts, rest = _sorted_out(records, kinds)
-        if self._takes != self._rows.takes:  # rows of another frame lend nothing
-            self._posted, self._takes = {}, self._rows.takes
-        base = event_number(self._source, block.first)
-        if calls:
-            self._bulk_calls(base, calls, [records[index] for index in calls])
-        if posts:
-            self._bulk_posts(base, posts, [records[index] for index in posts])
-        if outputs:
-            self._bulk_outputs(base, outputs, [records[index] for index in outputs])
-        others: list[int] = []
-        events = self._rows.events
-        for index in rest:
-            record = records[index] if type(records[index]) is Record else _record(block.raw[index])
-            if record.session_id is None and index and records[index - 1].session_id is not None:
-                self._session = records[index - 1].session_id
-            self._event_number = base + (index << PART_BITS)
-            place = Place(block.offset[index], block.length[index], block.line[index])
-            before = len(events)
-            if not self._take(record, block.raw[index], "", place):
-                others.append(index)
-            elif len(events) == before + 1 and (piece := _as_piece(record, events[-1])) is not None:
-                # In line with the others: to merge two frames of events is to copy both.
-                events.pop()
-                records[index] = piece
-                plain.append(index)
-        if plain:
-            plain.sort()
-            self._rows.bulk_events(base, block, plain, [records[index] for index in plain], KINDS)
-        if records and records[-1].session_id is not None:
-            self._session = records[-1].session_id
-        return others
+        if block.utf8 and block.pointer is None:
+            try:
+                records = self._records(block.raw)
+            except (msgspec.DecodeError, RecursionError):
+                pass
+            else:
+                return self._read_columns(block, records)
+        block.part()
+        return self._read_carefully(block)
 
     def _records(self, raws: list[bytes]) -> list[Any]:
         """The records of a block, pieces of text as Piece where their type stands where it does in the first one."""
@@ -359,31 +326,129 @@ class AgentsApi:
         except msgspec.ValidationError:
             return [_record(raw) if len(raw) < _SMALL else cut(raw) for raw in raws]
 
-    def _bulk_calls(self, base: int, indexes: list[int], records: list[Record]) -> None:
-        items = [record.item or _NO_ITEM for record in records]
-        ids = [item.call_id for item in items]
+    def _read_columns(self, block: Block, records: list[Any]) -> list[int]:
+        """Append the rows of a block column by column, but for those of records that are out of the ordinary."""
+        if self._takes != self._rows.takes:  # rows of another frame lend nothing
+            self._posted, self._takes = {}, self._rows.takes
+        base = event_number(self._source, block.first)
+        kinds = list(map(KINDS.get, [record.type for record in records]))
+        groups: dict[str, list[tuple[int, Record]]] = {}
+        calls: list[tuple[int, Record]] = []
+        outputs: list[tuple[int, Record]] = []
+        posts: list[tuple[int, Record]] = []
+        states: list[tuple[int, Record]] = []
+        odd: list[int] = []
+        rest: list[int] = []
+        for index, record in enumerate(records):
+            kind = kinds[index]
+            if kind == "delta":
+                if record.session_id is None:
+                    odd.append(index)
+                    rest.append(index)
+                continue
+            if kind is None or record.session_id is None or record.object is not None:
+                odd.append(index)
+            elif kind == "item":
+                item = record.item
+                if item is not None and item.call_id is not None:
+                    if item.type == "function_call" and _first(item.arguments) == b"{":
+                        calls.append((base + (index << PART_BITS), record))
+                        continue
+                    if item.type == "function_call_output":
+                        outputs.append((base + (index << PART_BITS), record))
+                        continue
+            elif kind == "session":
+                if record.session is not None:
+                    states.append((base + (index << PART_BITS), record))
+                continue
+            elif record.type == _POSTED:
+                posts.append((base + (index << PART_BITS), record))
+                continue
+            rest.append(index)
+        self._bulk_events(base, block, records, kinds, odd)
+        if calls:
+            self._bulk_calls(calls)
+        if posts:
+            self._bulk_posts(posts)
+        if outputs:
+            self._bulk_outputs(outputs)
+        if states:
+            self._bulk_states(states)
+        strange = []
+        strangers = set(odd)
+        for index in rest:
+            record = records[index] if type(records[index]) is Record else _record(block.raw[index])
+            event = base + (index << PART_BITS)
+            if index not in strangers:
+                if record.turn_id is not None:
+                    self._turn_session[record.turn_id] = record.session_id
+                self._parts(record, record.type, kinds[index], event, record.session_id, Place(0, 0, 0))
+                continue
+            if index and records[index - 1].session_id is not None:
+                self._session = records[index - 1].session_id
+            self._event_number = event
+            place = Place(block.offset[index], block.length[index], block.line[index])
+            if not self._take(record, block.raw[index], "", place):
+                strange.append(index)
+        if records and records[-1].session_id is not None:
+            self._session = records[-1].session_id
+        return strange
+
+    def _bulk_events(
+        self, base: int, block: Block, records: list[Any], kinds: list[str | None], odd: list[int]
+    ) -> None:
+        """An event for each record of the block, but for the odd ones."""
+        events: Sequence[int] = range(base, base + (len(records) << PART_BITS), 1 << PART_BITS)
+        offset, length, line = block.offset, block.length, block.line
+        if odd:
+            left = [True] * len(records)
+            for index in odd:
+                left[index] = False
+            events, offset, length, line, records, kinds = (
+                list(compress(column, left)) for column in (events, offset, length, line, records, kinds)
+            )
+        self._rows.bulk(
+            "events",
+            constant=_WHOLE,
+            shared={"type": [record.type for record in records], "kind": kinds},
+            event=events,
+            offset=offset,
+            length=length,
+            line=line,
+            session=[record.session_id for record in records],
+            turn=[record.turn_id for record in records],
+            time=[record.recorded_at for record in records],
+            number=[record.sequence_number for record in records],
+            event_id=[record.event_id for record in records],
+        )
+
+    def _bulk_calls(self, calls: list[tuple[int, Record]]) -> None:
+        records = [record for _, record in calls]
+        items = [record.item for record in records]
         self._rows.bulk(
             "call_sightings",
             constant=_CALLED,
             same=_PAIRED,
-            event=[base + (index << PART_BITS) for index in indexes],
+            shared={
+                "status": [item.status for item in items],
+                "stage": ["item" if record.type == _ADDED else "done" for record in records],
+            },
+            event=[event for event, _ in calls],
             session=[record.session_id for record in records],
             turn=[item.turn_id or record.turn_id for item, record in zip(items, records, strict=True)],
-            stage=["item" if record.type == _ADDED else "done" for record in records],
-            item_id=[item.id for item in items],
-            call_id=ids,
             name=[item.name for item in items],
-            long={"text": [bytes(item.arguments).decode() for item in items]},
-            status=[item.status for item in items],
+            item_id=[item.id for item in items],
+            call_id=[item.call_id for item in items],
+            text=[bytes(item.arguments).decode() for item in items],
             index=[record.output_index for record in records],
         )
 
-    def _bulk_outputs(self, base: int, indexes: list[int], records: list[Record]) -> None:
-        items = [record.item or _NO_ITEM for record in records]
-        ids = [item.call_id for item in items]
+    def _bulk_outputs(self, outputs: list[tuple[int, Record]]) -> None:
+        records = [record for _, record in outputs]
+        items = [record.item for record in records]
         lent = [self._posted_before(item) for item in items]
         found = [
-            (None, "text") if row is not None else output(item.output, _PARTS)
+            (None, "text") if row is not None else quoted_output(item.output, _PARTS)
             for item, row in zip(items, lent, strict=True)
         ]
         errors = [_text(item.error) for item in items]
@@ -391,22 +456,24 @@ class AgentsApi:
             "result_sightings",
             constant=_RESULT,
             same=_PAIRED,
-            stage=["echo"] * len(ids),
+            shared={
+                "stage": ["echo"] * len(items),
+                "status": [item.status for item in items],
+                "container": [container for _, container in found],
+                "pointer": [
+                    "/item/error" if error is not None and container in _TEXTLESS else "/item/output"
+                    for (_, container), error in zip(found, errors, strict=True)
+                ],
+            },
             lent={"text": lent},
-            event=[base + (index << PART_BITS) for index in indexes],
+            quoted={"text": [text for text, _ in found]},
+            event=[event for event, _ in outputs],
             session=[record.session_id for record in records],
             turn=[item.turn_id or record.turn_id for item, record in zip(items, records, strict=True)],
             item_id=[item.id for item in items],
-            call_id=ids,
+            call_id=[item.call_id for item in items],
             success=[_succeeded(item.status, error) for item, error in zip(items, errors, strict=True)],
-            status=[item.status for item in items],
             error=errors,
-            long={"text": [text for text, _ in found]},
-            container=[container for _, container in found],
-            pointer=[
-                "/item/" + ("output" if row is not None else _shown(text, error))
-                for (text, _), error, row in zip(found, errors, lent, strict=True)
-            ],
         )
 
     def _posted_before(self, item: Item) -> int | None:
@@ -414,31 +481,85 @@ class AgentsApi:
         posted = self._posted.pop(item.call_id or "", None)
         return posted[1] if posted is not None and posted[0] == bytes(item.output) else None
 
-    def _bulk_posts(self, base: int, indexes: list[int], records: list[Record]) -> None:
-        ids = [record.call_id for record in records]
-        found = [output(record.output, _PARTS) for record in records]
+    def _bulk_posts(self, posts: list[tuple[int, Record]]) -> None:
+        records = [record for _, record in posts]
+        found = [quoted_output(record.output, _PARTS) for record in records]
         errors = [_text(record.error) for record in records]
+        ids = [record.call_id for record in records]
+        nothing = [None] * len(ids)
         since = self._rows.bulk(
             "result_sightings",
             constant=_RESULT,
             same=_PAIRED,
-            stage=["post"] * len(ids),
-            event=[base + (index << PART_BITS) for index in indexes],
+            shared={
+                "stage": ["post"] * len(ids),
+                "status": nothing,
+                "container": [container for _, container in found],
+                "pointer": [
+                    ("" if container == "absent" else "/output")
+                    if error is None or container not in _TEXTLESS
+                    else "/error"
+                    for (_, container), error in zip(found, errors, strict=True)
+                ],
+            },
+            quoted={"text": [text for text, _ in found]},
+            event=[event for event, _ in posts],
             session=[record.session_id for record in records],
             turn=[record.turn_id for record in records],
+            item_id=nothing,
             call_id=ids,
             success=[record.success for record in records],
             error=errors,
-            long={"text": [text for text, _ in found]},
-            container=[container for _, container in found],
-            pointer=[
-                "" if container == "absent" and error is None else "/" + _shown(text, error)
-                for (text, container), error in zip(found, errors, strict=True)
-            ],
         )
-        for row, (record, (_, container)) in enumerate(zip(records, found, strict=True), since):
-            if container == "text" and record.call_id is not None:
-                self._posted[record.call_id] = (bytes(record.output), row)
+        for row, (call, (text, container)) in enumerate(zip(ids, found, strict=True), since):
+            if call is not None and container == "text":
+                self._posted[call] = text, row
+
+    def _bulk_states(self, states: list[tuple[int, Record]]) -> None:
+        snapshots = [record.session for _, record in states]
+        agents = [snapshot.agent or _NO_AGENT for snapshot in snapshots]
+        many = [agent.multi_agent for agent in agents]
+        asked = [snapshot.required_actions for snapshot in snapshots]
+        self._rows.bulk(
+            "session_states",
+            shared={
+                "status": [snapshot.status for snapshot in snapshots],
+                "agent": [agent.id for agent in agents],
+                "agent_name": [agent.name for agent in agents],
+                "model": [agent.model for agent in agents],
+                "text_format": [bytes(agent.text).decode() or None for agent in agents],
+                "instructions": [agent.instructions for agent in agents],
+            },
+            event=[event for event, _ in states],
+            session=[record.session_id for _, record in states],
+            max_subagents=[None if each is None else each.max_concurrent_subagents for each in many],
+            pending=[None if actions is None else len(actions) for actions in asked],
+        )
+        calls: list[tuple[int, str | None, int, Action]] = []
+        for (event, record), agent, actions in zip(states, agents, asked, strict=True):
+            self._tools(agent.tools, event, record.session_id, "session", "/session/agent/tools")
+            for index, action in enumerate(actions or ()):
+                if action.type == "function_call":
+                    calls.append((event, record.session_id, index, action))
+                else:
+                    self._action(action, event, record.session_id, f"/session/required_actions/{index}")
+        if calls:
+            found = [arguments(action.arguments) for _, _, _, action in calls]
+            self._rows.bulk(
+                "call_sightings",
+                constant=_ASKED,
+                same=_PAIRED,
+                shared={
+                    "container": [container for _, container in found],
+                    "pointer": [f"/session/required_actions/{index}/arguments" for _, _, index, _ in calls],
+                },
+                event=[event for event, _, _, _ in calls],
+                session=[session for _, session, _, _ in calls],
+                turn=[action.turn_id for _, _, _, action in calls],
+                name=[action.name for _, _, _, action in calls],
+                call_id=[action.call_id for _, _, _, action in calls],
+                text=[text for text, _ in found],
+            )
 
     def _read_carefully(self, block: Block) -> list[int]:
         """The same for a block that holds a record which the fast decoder refuses."""
@@ -522,6 +643,12 @@ class AgentsApi:
         if session is None:
             session = self._session if turn is None else self._turn_session.get(turn, self._session)
         event = self._event(record, native, kind, session, turn, pointer, place)
+        self._parts(record, native, kind, event, session, place)
+        return True
+
+    def _parts(self, record: Record, native: str, kind: str, event: int, session: str | None, place: Place) -> None:
+        """Append the rows of what an event holds."""
+        turn = record.turn_id
         if kind == "item":
             if record.item is not None:
                 stage = "item" if native.endswith("added") else "done"
@@ -535,7 +662,6 @@ class AgentsApi:
                 self._snapshot(record.session, event, session, "/session")
         elif kind == "turn" and record.turn is not None:
             self._turn(record.turn, native.rpartition(".")[2], event, session, turn)
-        return True
 
     def _event(  # noqa: PLR0917 - a row of EVENTS
         self,
@@ -817,16 +943,8 @@ class AgentsApi:
                             f"{pointer}/required_actions/{index}/arguments",
                         )
                     )
-                elif action.type == "mcp_approval_request" and _first(action.request) == b"{":
-                    request = _mcp_request(action.request)
-                    text, _ = arguments(request.arguments)
-                    self._rows.approvals.append(
-                        (
-                            *(event, session, action.turn_id, action.request_id, "request", request.server_label),
-                            *(request.name, None if _first(request.arguments) == b"n" else text, None, None),
-                            f"{pointer}/required_actions/{index}/request",
-                        )
-                    )
+                else:
+                    self._action(action, event, session, f"{pointer}/required_actions/{index}")
         self._rows.session_states.append(
             (
                 *(event, session, snapshot.status, agent.id, agent.name, agent.model),
@@ -841,6 +959,19 @@ class AgentsApi:
             )
         )
         self._tools(agent.tools, event, session, "session", f"{pointer}/agent/tools")
+
+    def _action(self, action: Action, event: int, session: str | None, pointer: str) -> None:
+        """A required action other than a call of a function."""
+        if action.type == "mcp_approval_request" and _first(action.request) == b"{":
+            request = _mcp_request(action.request)
+            text, _ = arguments(request.arguments)
+            self._rows.approvals.append(
+                (
+                    *(event, session, action.turn_id, action.request_id, "request", request.server_label),
+                    *(request.name, None if _first(request.arguments) == b"n" else text, None, None),
+                    f"{pointer}/request",
+                )
+            )
 
     def _tools(self, tools: Raw, event: int, session: str | None, channel: str, pointer: str) -> None:
         text = bytes(tools)
@@ -873,46 +1004,6 @@ class AgentsApi:
         )
 
 
-def _as_piece(record: Record, row: tuple[Any, ...]) -> Piece | None:
-    """The row of the one event that a record is, as a column is made of; None where it says more than a piece may."""
-    _, session, _, _, _, pointer, text, _, number, native, kind, turn, event_id = row
-    if pointer or KINDS.get(native) != kind or text != record.recorded_at:
-        return None
-    return Piece(event_id, native, session, number, text, turn)
-
-
-def _sorted_out(
-    records: list[Any], kinds: list[str | None]
-) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
-    """Indexes of the records that can be taken in bulk: all of them, calls, outputs, posts; and of the rest."""
-    plain = [index for index, kind in enumerate(kinds) if kind == "delta"]
-    calls: list[int] = []
-    outputs: list[int] = []
-    posts: list[int] = []
-    rest: list[int] = []
-    for index in [index for index, kind in enumerate(kinds) if kind != "delta"]:
-        record = records[index]
-        if record.session_id is not None:
-            if kinds[index] == "item":
-                item = record.item
-                if item is not None and item.call_id is not None:
-                    if item.type == "function_call" and _first(item.arguments) == b"{":
-                        calls.append(index)
-                        continue
-                    if item.type == "function_call_output":
-                        outputs.append(index)
-                        continue
-            elif record.type == _POSTED:
-                posts.append(index)
-                continue
-        rest.append(index)
-    homeless = [index for index in plain if records[index].session_id is None]
-    if homeless:
-        plain = [index for index in plain if records[index].session_id is not None]
-        rest = sorted(rest + homeless)
-    return sorted(plain + calls + outputs + posts), calls, outputs, posts, rest
-
-
 def _succeeded(status: str | None, error: str | None) -> bool | None:
     """The success of an output item: the wire keeps no flag, only the status and which member is set."""
     if status == "failed" or error is not None:
@@ -927,7 +1018,8 @@ def _shown(text: str | None, error: str | None) -> str:
 
 _ADDED, _DONE = "agent.session.turn.item.added", "agent.session.turn.item.done"
 _POSTED = "agent.session.input.tool_result"
-_NO_ITEM = Item()
+_NO_AGENT = Agent()
+_TEXTLESS = ("absent", "null")
 # Columns of the rows that are taken in bulk which are the same in all of them.
 _PAIRED = {"pair_id": "call_id"}
 _CALLED = {
@@ -937,6 +1029,8 @@ _CALLED = {
     "owed_by": "client",
     "pointer": "/item/arguments",
 }
+_ASKED = {"wire": AgentsApi.name, "stage": "action", "kind": "function", "owed_by": "client"}
+_WHOLE = {"pointer": ""}
 _PARTS = frozenset({"input_text", "input_image"})  # of an output; a list with any other is no text
 _RESULT = {"wire": AgentsApi.name}
 _DELTA, _ITEM, _INPUT = b'.delta"', b'"agent.session.turn.item.', b'"agent.session.input.'

@@ -217,7 +217,8 @@ class Mcp:
         if block.pointer is not None:
             ways = [block.pointer[index] + way for index, way in zip(indexes, ways, strict=True)]
         times: list[Any] = [record.ts for record in chosen]
-        self._rows.bulk_parts(
+        self._rows.bulk(
+            "events",
             event=[base + (index << PART_BITS) for index in indexes],
             session=plain.sessions,
             offset=[block.offset[index] for index in indexes],
