@@ -55,7 +55,9 @@ class Columns:
         """What has come, by the names of the columns; `shared` are the texts that numbers stand for."""
         self._make()
         return {
-            name: _finished(pieces, self._types[name], shared).alias(name) for name, pieces in self._made.items() if pieces
+            name: _finished(pieces, self._types[name], shared).alias(name)
+            for name, pieces in self._made.items()
+            if pieces
         }
 
 

@@ -146,7 +146,7 @@ class Rows:
         key = (frame, *constant.items(), *same.items(), *shared, "", *quoted, "", *columns)
         bulk = self._bulk.get(key)
         if bulk is None:
-            types = {name: RECORDED[frame][name] for name in columns}
+            types: dict[str, Any] = {name: RECORDED[frame][name] for name in columns}
             types |= dict.fromkeys(quoted, QUOTED) | dict.fromkeys(shared, SHARED)
             bulk = self._bulk[key] = _Bulk(frame, constant, same, Columns(types))
         since, height = bulk.columns.height, len(columns["event"])

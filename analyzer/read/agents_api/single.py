@@ -1,0 +1,302 @@
+"""Records one at a time: events, envelopes, posted bodies, requests, resources and pages."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from analyzer.frames import PART_BITS, PART_LIMIT
+from analyzer.read.agents_api import exchanges
+from analyzer.read.agents_api.known import knows
+from analyzer.read.agents_api.parts import At, Parts
+from analyzer.read.agents_api.pointing import marks, point
+from analyzer.read.agents_api.tables import Tables
+from analyzer.read.agents_api.wire import (
+    ITEMS,
+    KINDS,
+    RESOURCES,
+    TRACE,
+    WEBHOOKS,
+    Record,
+    Subject,
+    decode_agent,
+    decode_item,
+    decode_raws,
+    decode_record,
+    decode_session,
+    decode_subject,
+    decode_turn,
+)
+from analyzer.read.records import Block
+from analyzer.read.recover import Fault, Unreadable, parse, typed
+from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import Raw, first, microseconds
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Where an event's record lies, and what stands around it."""
+
+    offset: int
+    length: int
+    line: int
+    session: str | None = None
+    when: str | float | None = None
+    number: int | None = None
+    accepted: bool | None = None
+    key: str | None = None
+
+
+class Single:
+    """Takes records one at a time: those out of the ordinary, and all of a block that holds a broken one."""
+
+    def __init__(self, rows: Rows, tables: Tables, parts: Parts) -> None:
+        self.rows = rows
+        self.session: str | None = None
+        """The session that a record without one belongs to."""
+        self._turn_session: dict[str, str] = {}
+        self._event_number = 0
+        self._tables = tables
+        self._parts = parts
+
+    def read(self, block: Block, source: int) -> list[int]:
+        """Append the rows of a block that may hold a record which the fast decoder refuses; see `Adapter.read`."""
+        others: list[int] = []
+        base = event_number(source, block.first)
+        pointers = block.pointer
+        for index, raw in enumerate(block.raw):
+            event = base + (index << PART_BITS)
+            faults: list[Fault] = []
+            try:
+                if not block.utf8:
+                    raw.decode()
+                record = self._tables.decode(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                found = _recover(raw)
+                if found is None:
+                    others.append(index)
+                    continue
+                record, raw, faults = found  # noqa: PLW2901 - the cleaned text stands for the record from here on
+            place = Place(block.offset[index], block.length[index], block.line[index])
+            if not self.take(event, record, raw, "" if pointers is None else pointers[index], place):
+                others.append(index)
+                continue
+            for fault in faults:
+                self.rows.faults.append((event, self.session, *fault))
+        return others
+
+    def take(self, event: int, record: Record, raw: bytes, pointer: str, place: Place) -> bool:
+        """Append the rows of one record, whose first event has this number; false where it is not of this wire."""
+        self._event_number = event
+        return self._take(record, raw, pointer, place)
+
+    def regular(self, event: int, record: Record, kind: str) -> None:
+        """Append the rows of what an event holds whose own row is there, and which names its session."""
+        if record.turn_id is not None and record.session_id is not None:
+            self._turn_session[record.turn_id] = record.session_id
+        self._parts.append(record, record.type or "", kind, At(event, record.session_id, record.turn_id))
+
+    def _take(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
+        """The same for one that may stand inside another."""
+        native = record.type
+        kind = KINDS.get(native) if native is not None else None
+        if native in WEBHOOKS and record.object == "event":
+            # They come late and in any order, and use the words of the stream: a beginning among them is none.
+            told = decode_subject(record.data) if first(record.data) == b"{" else Subject()
+            self.event(record, f"{native} (webhook)", "notice", told.id or place.session, None, pointer, place)
+            return True
+        if kind is None or native is None:
+            if native is None or record.event:
+                return self._take_untyped(record, raw, pointer, place)
+            if native in WEBHOOKS:
+                kind = "notice"
+            elif native in ITEMS and record.event_id is None and record.turn_id is not None:
+                return self._take_item(record, raw, pointer, place)
+            elif native.startswith(("agent.session.", "agent.output.", "agent.environment.")):
+                kind = "unknown"
+            else:
+                return False
+        elif kind == "error" and record.session_id is None:
+            return False  # "error" alone is a word of many wires
+        turn = record.turn_id
+        session = record.session_id
+        if session is None:
+            # What the event holds names its session better than a recorder, which may have ids of its own.
+            if record.session is not None:
+                session = record.session.id
+            elif record.subagent is not None:
+                session = record.subagent.session_id
+            session = session or place.session
+        if session is None:
+            session = self.session if turn is None else self._turn_session.get(turn, self.session)
+        event = self.event(record, native, kind, session, turn, pointer, place)
+        self._parts.append(record, native, kind, At(event, session, turn, place.accepted, place.key))
+        return True
+
+    def event(  # noqa: PLR0917 - a row of EVENTS
+        self,
+        record: Record,
+        native: str,
+        kind: str,
+        session: str | None,
+        turn: str | None,
+        pointer: str,
+        place: Place,
+    ) -> int:
+        """Append one event and give its number."""
+        if session is not None:
+            self.session = session
+            if turn is not None:
+                self._turn_session[turn] = session
+        when = record.recorded_at if record.recorded_at is not None else place.when
+        event = self._event_number
+        if event & PART_LIMIT < PART_LIMIT:
+            self._event_number = event + 1
+        elif self.rows.events and self.rows.events[-1][0] == event:
+            return event  # the last number of a record stands for all parts that have none of their own
+        else:
+            pointer = ""
+        self.rows.events.append(
+            (
+                event,
+                session,
+                place.offset,
+                place.length,
+                place.line,
+                pointer,
+                when if isinstance(when, str) else None,
+                None if isinstance(when, str) or when is None else microseconds(when),
+                record.sequence_number if record.sequence_number is not None else place.number,
+                native,
+                kind,
+                turn,
+                record.event_id,
+            )
+        )
+        return event
+
+    def _take_untyped(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
+        """Envelopes, posted bodies, exchanges, requests, resources and pages: what has no event type of its own."""
+        inner = replace(
+            place,
+            session=record.session_id or place.session,
+            when=record.recorded_at if record.recorded_at is not None else place.when,
+            number=record.sequence_number if record.sequence_number is not None else place.number,
+        )
+        if first(record.event) == b"{":
+            return self.inside(record.event, f"{pointer}/event", inner)
+        if first(record.http) == b"{":
+            return exchanges.take(self, record, pointer, inner)
+        if first(record.events) == b"[":
+            return self.all(decode_raws(record.events), f"{pointer}/events", inner)
+        if record.object == "list" and first(record.data) == b"[":
+            if TRACE in bytes(record.data)[:400]:
+                return False
+            return self._page(record, pointer, inner)
+        if record.object == "agent.session":
+            session = decode_session(raw)
+            event = self.event(record, "agent.session", "session", session.id, None, pointer, inner)
+            self._parts.snapshot(session, At(event, session.id, None), "")
+            return True
+        if record.object == "agent.session.turn":
+            turn = decode_turn(raw)
+            event = self.event(record, "agent.session.turn", "turn", turn.session_id, turn.id, pointer, inner)
+            self._parts.turn(turn, turn.status or "", At(event, turn.session_id, turn.id))
+            return True
+        if record.object in RESOURCES:
+            self.event(record, record.object, "notice", inner.session, None, pointer, inner)
+            return True
+        if record.object is None and first(record.agent) == b"{":
+            return self.request(record, pointer, inner, "create")
+        return False
+
+    def inside(self, raw: Raw | bytes, pointer: str, place: Place) -> bool:
+        """Take what stands at `pointer` inside a record."""
+        if self._event_number & PART_LIMIT < PART_LIMIT:
+            return self._part(raw, pointer, place)
+        before = marks(self.rows)
+        taken = self._part(raw, pointer, place)
+        point(self.rows, before, pointer)
+        return taken
+
+    def _part(self, raw: Raw | bytes, pointer: str, place: Place) -> bool:
+        text = bytes(raw)
+        try:
+            record = self._tables.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            found = _recover(text)
+            if found is None:
+                return False
+            record, text, faults = found
+            event = self._event_number
+            if not self._take(record, text, pointer, place):
+                return False
+            for fault in faults:
+                self.rows.faults.append((event, self.session, *fault))
+            return True
+        return self._take(record, text, pointer, place)
+
+    def all(self, raws: list[Raw], pointer: str, place: Place) -> bool:
+        """Take each element of a list that stands at `pointer` inside a record."""
+        taken = [self.inside(raw, f"{pointer}/{index}", place) for index, raw in enumerate(raws)]
+        return any(taken) or not raws
+
+    def request(self, record: Record, pointer: str, place: Place, channel: str) -> bool:
+        """The body of a create or update request."""
+        if first(record.agent) != b"{":
+            return channel == "update"
+        agent = decode_agent(record.agent)
+        event = self.event(record, f"request.{channel}", "request", place.session, None, pointer, place)
+        self._tables.show(agent.tools, event, place.session, channel, "/agent/tools")
+        return True
+
+    def _page(self, record: Record, pointer: str, place: Place) -> bool:
+        """A page of a list endpoint, taken oldest first: the default order of the API is newest first."""
+        raws = list(enumerate(decode_raws(record.data)))
+        if _newest_first([raw for _, raw in raws]):
+            raws.reverse()
+        taken = [self.inside(raw, f"{pointer}/data/{index}", place) for index, raw in raws]
+        if not any(taken):
+            return not raws
+        if record.has_more:
+            detail = "the page says that there are more, and it is the last one recorded"
+            self.rows.faults.append((self._event_number - 1, self.session, "more_pages", "", detail, None))
+        return True
+
+    def _take_item(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
+        """An item as list endpoints give it."""
+        turn = record.turn_id
+        session = place.session or self._turn_session.get(turn or "", self.session)
+        event = self.event(record, record.type or "", "item", session, turn, pointer, place)
+        self._parts.item(decode_item(raw), "done", At(event, session, turn), None, "")
+        return True
+
+
+def _newest_first(raws: list[Raw]) -> bool:
+    """Whether a page runs backwards: a result before its call, or a turn's later state first; else as by default."""
+    seen: dict[str, str] = {}
+    for raw in raws:
+        try:
+            item = decode_item(raw)
+        except msgspec.DecodeError:
+            continue
+        if item.call_id is None:
+            continue
+        other = seen.setdefault(item.call_id, item.type)
+        if other != item.type:
+            return other == "function_call_output"
+    return True
+
+
+def _recover(raw: bytes) -> tuple[Record, bytes, list[Fault]] | None:
+    """A record that the fast decoder refused, the text that stands for it, its faults; None where it is no object."""
+    parsed = parse(raw)
+    if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict):
+        return None
+    value, faults = parsed
+    if not knows(value):
+        return None
+    found = typed(decode_record, value)
+    if found is None:
+        return None
+    record, more = found
+    return record, msgspec.json.encode(value), faults + more
