@@ -29,7 +29,8 @@ def test_texts_as_they_stand_in_json_are_decoded_and_others_kept(texts: list[str
 def test_shared_and_lent_texts_and_constants_stand_in_every_row() -> None:
     rows = Rows()
     same, constant = {"pair_id": "call_id"}, {"wire": "w"}
-    for start, lent in ((0, [None, None]), (2, [1, 0])):
+    lending: list[tuple[int, list[int | None]]] = [(0, [None, None]), (2, [1, 0])]
+    for start, lent in lending:
         rows.bulk(
             "result_sightings",
             constant=constant,
