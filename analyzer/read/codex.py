@@ -6,6 +6,7 @@ A response item is what the model saw, an event what was run; both speak of one 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import msgspec
@@ -124,7 +125,7 @@ class Codex:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._lines = Decoding(source, rows, _line, _knows, session=lambda: self._session)
+        self._lines = Decoding(source, rows, _line, _knows, when=attrgetter("timestamp"), session=lambda: self._session)
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
         self._cursor = Cursor(rows)
         self._session: str | None = None
@@ -162,7 +163,7 @@ class Codex:
 
     def _take(self, line: Line, raw: bytes, place: Place) -> bool:
         del raw
-        self._cursor.move(place if line.timestamp is None else msgspec.structs.replace(place, when=line.timestamp))
+        self._cursor.move(place)
         native, payload = line.type, line.payload
         if native is None:
             return False

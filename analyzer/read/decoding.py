@@ -24,7 +24,6 @@ R = TypeVar("R")
 
 _SURROGATES = (b"\\ud", b"\\uD")
 _NONE: Sequence[Fault] = ()
-_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Opened(NamedTuple, Generic[R]):
@@ -39,7 +38,7 @@ class Decoding(Generic[R]):
     """Reads blocks for the adapter of one source.
 
     `decode` reads the struct; of what it could decode `owns`, of what it could not `knows` says whether it is of the
-    format. `session` says whose the faults are.
+    format. `when` says when a record was written, `session` whose the faults are.
     """
 
     def __init__(
@@ -50,6 +49,7 @@ class Decoding(Generic[R]):
         knows: Callable[[Any], float],
         *,
         owns: Callable[[R], bool] | None = None,
+        when: Callable[[R], str | float | None] = lambda record: None,  # noqa: ARG005
         session: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.decode = decode
@@ -57,6 +57,7 @@ class Decoding(Generic[R]):
         self._rows = rows
         self._knows = knows
         self._owns = owns
+        self._when = when
         self._session = session
 
     def read(
@@ -73,23 +74,23 @@ class Decoding(Generic[R]):
         """
         others: list[int] = []
         base = event_number(self._source, block.first)
-        records = self.sound(block)
+        records = self.decoded(block)
         pointers = block.pointer
         for index, raw in enumerate(block.raw):
             text, faults = raw, _NONE
-            if records is not None:
-                record = records[index]
-                if self._owns is not None and not self._owns(record):
-                    others.append(index)
-                    continue
-            else:
-                found = self.opened(raw, utf8=block.utf8)
+            record = records[index]
+            if record is None:
+                found = self._cleaned(raw)
                 if found is None:
                     others.append(index)
                     continue
                 record, text, faults = found
+            elif self._owns is not None and not self._owns(record):
+                others.append(index)
+                continue
             event, pointer = base + (index << PART_BITS), "" if pointers is None else pointers[index]
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
+            when = self._when(record)
+            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer, when)
             try:
                 taken = take(record, text, place)
             except (msgspec.DecodeError, RecursionError):
@@ -100,30 +101,39 @@ class Decoding(Generic[R]):
                 self._rows.faults += [(event, self._session(), *fault) for fault in faults]
         return others
 
-    def sound(self, block: Block) -> list[R] | None:
-        """All records of a block, where nothing is wrong with any; else lines that records share are taken apart."""
-        try:
-            if block.utf8:
-                records = list(map(self.decode, block.raw))
-                for index in with_surrogates(block.raw):  # pairs, as a rule
-                    msgspec.json.decode(block.raw[index])  # the members that the struct passes over too
-                return records
-        except (msgspec.DecodeError, RecursionError):
-            pass
-        block.part()
-        return None
+    def decoded(self, block: Block) -> list[R | None]:
+        """The records of a block; None for those to be read with care. Lines that several share are taken apart."""
+        records, wrong = self._decoded(block)
+        if wrong and block.part(wrong):
+            records, _ = self._decoded(block)
+        return records
 
-    def opened(self, raw: bytes, *, utf8: bool = True) -> Opened[R] | None:
-        """One record, with care; None where it is none of the format. `utf8`: its bytes are known to be UTF-8."""
+    def _decoded(self, block: Block) -> tuple[list[R | None], list[int]]:
+        records: list[R | None] = []
+        wrong: list[int] = []
+        rest = map(self.decode, block.raw)
+        while len(records) < len(block.raw):
+            try:
+                records.extend(rest)  # all that are sound, at once
+            except (msgspec.DecodeError, RecursionError):
+                wrong.append(len(records))
+                records.append(None)
+        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
+        for index in doubtful:
+            if not _is_sound(block.raw[index]):
+                wrong.append(index)
+                records[index] = None
+        return records, wrong
+
+    def opened(self, raw: bytes) -> Opened[R] | None:
+        """A record inside another one, which is UTF-8; None where it is none of the format."""
         try:
-            if not utf8:
-                raw.decode()
             record = self.decode(raw)
-            if _SURROGATES[0] in raw or _SURROGATES[1] in raw:
-                msgspec.json.decode(raw)
-        except _WRONG:
+        except (msgspec.DecodeError, RecursionError):
             return self._cleaned(raw)
-        return Opened(record, raw) if self._owns is None or self._owns(record) else None
+        if (_SURROGATES[0] in raw or _SURROGATES[1] in raw) and not _is_sound(raw):
+            return self._cleaned(raw)
+        return Opened(record, raw)
 
     def enveloped(self, record: Recorded, place: Place, take: Callable[[R, bytes, Place], bool]) -> bool:
         """Hand over what stands inside a recorder's envelope; whether it was taken."""
@@ -185,3 +195,13 @@ class Decoding(Generic[R]):
             alone(found.record, place)
             detail = "something inside has another type than the wire says; the record was left out"
             return True, (*found.faults, Fault("member_type", "", detail))
+
+
+def _is_sound(raw: bytes) -> bool:
+    """Whether a record is UTF-8 without lone surrogates, in the members too that a struct passes over."""
+    try:
+        raw.decode()
+        msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

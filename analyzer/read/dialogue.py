@@ -263,7 +263,10 @@ class Dialogue:
         alike = memory.beginnings.get(beginning, [])
         best: tuple[int, int, Conversation | None] = (0, 0, None)
         for conversation in reversed(alike):
-            known = common(conversation.sent, digests)
+            sent = conversation.sent
+            if head < len(sent) and head < len(digests) and sent[head].digest != digests[head]:
+                continue  # they have nothing in common but how they begin
+            known = common(sent, digests)
             if known < len(conversation.sent):
                 again = known == len(digests) and conversation.failed
                 score = 3 if again else 2 if head < known < len(digests) else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import NamedTuple, Protocol
@@ -68,9 +68,15 @@ class Block:
     """Offset, length, line of records that are left out; of a line an empty one stands in its place."""
     joined: list[int] = field(default_factory=list)  # indexes of those that stand on the line of the one before
 
-    def part(self) -> None:
-        """Tell records apart that share a line, as where a line end was lost; to be called before the block is read."""
-        for index in range(len(self.raw) - 1, -1, -1) if self.pointer is None else ():
+    def part(self, indexes: Collection[int] | None = None) -> bool:
+        """Tell records apart that share a line, as where a line end was lost; whether any of them did.
+
+        To be called before the block is read. `indexes` are those that may, where that is known.
+        """
+        before = len(self.raw)
+        for index in (
+            sorted(range(before) if indexes is None else indexes, reverse=True) if self.pointer is None else ()
+        ):
             raw = self.raw[index]
             if b"}{" not in raw or _is_record(raw):
                 continue
@@ -83,6 +89,7 @@ class Block:
             self.length[index : index + 1] = [end - start for start, end in found]
             self.line[index : index + 1] = [line] * len(found)
             self.joined = [*range(index + 1, index + 1 + more), *(each + more for each in self.joined)]
+        return len(self.raw) > before
 
     def only(self, index: int) -> Block:
         """The block of one of its records."""

@@ -6,6 +6,7 @@ What a request resends of an earlier one, byte by byte, is passed over; what it 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import msgspec
@@ -44,7 +45,7 @@ class Responses:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, record_of, _knows)
+        self._records = Decoding(source, rows, record_of, _knows, when=attrgetter("recorded_at"))
         self._transcript = Transcript(self.name, rows, rows.shared.setdefault("openai", Ledger()))
         self._streaming = Streaming(self._transcript)
 
@@ -66,7 +67,6 @@ class Responses:
 
     def _begin(self, record: Record, raw: bytes, place: Place) -> bool:
         del raw
-        place = place if record.recorded_at is None else _at(place, "", when=record.recorded_at)
         self._transcript.cursor.move(place)
         return self._take(record, place)
 

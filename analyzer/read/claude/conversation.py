@@ -114,8 +114,11 @@ class Conversations:
         """
         best: tuple[int, int, Conversation | None] = (0, 0, None)
         for conversation in reversed(self._beginnings.get(digests[0], []) if digests else []):
-            known = _common(conversation.sent, digests)
-            if known < len(conversation.sent):
+            sent = conversation.sent
+            if len(sent) > 1 and (len(digests) == 1 or sent[1].digest != digests[1]):
+                continue  # they have nothing in common but how they begin
+            known = _common(sent, digests)
+            if known < len(sent):
                 score = 2 if len(digests) > 1 and known > 1 else 0
             elif known == len(digests):
                 score = 3 if conversation.reply is None else 0  # the same again, because no reply came

@@ -73,23 +73,10 @@ class Cursor:
             # A record of more parts than there are numbers: the last event stands for the rest.
             return event - 1, True
         self._next = event + 1
-        if place.when is not None:
-            when = place.when
-        self._rows.events.append(
-            (
-                event,
-                session,
-                place.offset,
-                place.length,
-                place.line,
-                place.pointer if place.opaque else place.pointer + member,
-                when if isinstance(when, str) else None,
-                None if when is None or isinstance(when, str) else microseconds(when),
-                number,
-                native,
-                kind,
-                turn,
-                None,
-            )
-        )
-        return event, place.opaque
+        when = place.when if place.when is not None else when
+        text, number_of = (when, None) if when is None or type(when) is str else (None, microseconds(when))  # type: ignore[arg-type]
+        opaque = place.opaque
+        pointer = place.pointer if opaque or not member else place.pointer + member
+        where = (event, session, place.offset, place.length, place.line, pointer)
+        self._rows.events.append((*where, text, number_of, number, native, kind, turn, None))
+        return event, opaque

@@ -191,14 +191,17 @@ def opened(text: str, pointer: str) -> Body[Any] | None:
 
 def _frames(text: str) -> tuple[bytes, ...]:
     """The data of the events of a stream."""
-    if "\r" not in text:
-        events = text.encode("utf-8", "replace").split(b"\n\n")
-        if not events[-1]:
-            events.pop()
-        if all(event.startswith(b"data: ") and b"\n" not in event for event in events):
-            return tuple([event[6:] for event in events])
     frames: list[bytes] = []
-    data: list[str] = []
+    for event in text.encode("utf-8", "replace").split(b"\n\n") if "\r" not in text else ():
+        start = 5 if event.startswith(b"data:") else event.find(b"\ndata:") + 6
+        if event.find(b"\n", start) > 0:
+            break  # more than one line of data, or lines behind it
+        if start > 5 or event.startswith(b"data:"):
+            frames.append(event[start:].removeprefix(b" "))
+    else:
+        if frames:
+            return tuple(frames)
+    frames, data = [], []
     for line in [*_LINE_END.split(text), ""]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
