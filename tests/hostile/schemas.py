@@ -160,7 +160,7 @@ def _odd() -> Iterator[tuple[str, Any, str]]:
 
 
 def _wide(*, large: bool) -> Iterator[tuple[str, Any, str]]:
-    many = 100_000 if large else 3_000
+    many = 100_000 if large else 600
     yield "enum", _x({"enum": [f"v{n}" for n in range(many)]}), '{"x":"nope"}'
     yield "required", {"type": "object", "required": [f"r{n}" for n in range(many)]}, "{}"
     yield (
@@ -213,7 +213,7 @@ def _raw_schema(text: str) -> bytes:
 
 
 def _many(*, large: bool) -> Iterator[Case]:
-    count = 100_000 if large else 2_000
+    count = 100_000 if large else 400
     tool = {
         "type": "function",
         "description": "d",
