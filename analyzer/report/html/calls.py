@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from analyzer.report.html.shown import shown
+from analyzer.report.html.shown import POINTER, shown
 from analyzer.report.outline import outline
 from analyzer.visible import visible, visible_lines
 
@@ -19,7 +19,6 @@ _MOST_SCHEMAS = 1_000
 _LINES = 120
 _RESULT_LINES = 60
 _DECODED = 200_000  # characters of a payload that is laid out; a longer one is data
-_POINTER = 1_000
 
 Lines = list[list[str]]
 """Pointer and text of each line."""
@@ -108,7 +107,7 @@ def _lines(text: str | None, most: int) -> Lines | None:
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict | list):
-            return [[visible(line.pointer, limit=_POINTER), line.text] for line in outline(value, most=most)]
+            return [[visible(line.pointer, limit=POINTER), line.text] for line in outline(value, most=most)]
     lines = visible_lines(text, limit=8_000).splitlines()
     more = [["", "… more lines"]] if len(lines) > most else []
     return [["", line] for line in lines[:most]] + more

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from analyzer.findings.worst import worst
-from analyzer.report.finding import meant, origin, place_of
-from analyzer.report.html.shown import LONG, Pool, shown
+from analyzer.report.finding import meant, origin
+from analyzer.report.html.shown import LONG, POINTER, Pool
 from analyzer.report.json import encoded, records
 from analyzer.report.text import faults
 
@@ -19,7 +19,6 @@ MOST = 50_000
 _BLOCK = 2_000
 _PLAIN = ("rule", "slug", "severity", "confidence", "group", "fingerprint")
 _FOREIGN = ("session", "turn", "agent", "call_id", "tool")
-_POINTER = 1_000
 
 
 def table(audit: Audit, places: Places, calls: Calls) -> dict[str, Any]:
@@ -32,19 +31,19 @@ def table(audit: Audit, places: Places, calls: Calls) -> dict[str, Any]:
         for row in records(block):
             values = [
                 *(row[name] for name in _PLAIN),
-                *(shown(row[name]) for name in _FOREIGN),
-                shown(row["message"], LONG),
-                shown(row["hint"], LONG),
-                place_of(row["location"]) if row["location"] else None,
-                shown(row["location"]["path"], _POINTER) if row["location"] else None,
-                [_failure(each) for each in row["failures"]],
-                _contract(row["contract"]),
+                *(pool.shown(row[name]) for name in _FOREIGN),
+                pool.shown(row["message"], LONG),
+                pool.shown(row["hint"], LONG),
+                pool.spot(row["location"]),
+                pool.shown(row["location"]["path"], POINTER) if row["location"] else None,
+                [_failure(each, pool) for each in row["failures"]],
+                _contract(row["contract"], pool),
                 [
-                    [shown(each["role"] or "see", 40), place_of(each["location"])]
+                    [pool.shown(each["role"] or "see", 40), pool.spot(each["location"])]
                     for each in row["related"]
                     if each["location"]
                 ],
-                {"reason": shown(row["suppressed"]["reason"], LONG), "until": row["suppressed"]["until"]}
+                {"reason": pool.shown(row["suppressed"]["reason"], LONG), "until": row["suppressed"]["until"]}
                 if row["suppressed"]
                 else None,
             ]
@@ -71,23 +70,23 @@ def _key(value: Any) -> Any:
     return value if isinstance(value, str) else encoded(value)
 
 
-def _failure(failure: dict[str, Any]) -> dict[str, Any]:
+def _failure(failure: dict[str, Any], pool: Pool) -> dict[str, Any]:
     return {
-        "member": shown(meant(failure), _POINTER),
-        "at": shown(failure["pointer"], _POINTER),
-        "keyword": shown(failure["keyword"]),
-        "schema": shown(failure["schema_pointer"], _POINTER),
-        "expected": shown(failure["expected"], 300),
-        "actual": shown(failure["actual"], 300),
+        "member": pool.shown(meant(failure), POINTER),
+        "at": pool.shown(failure["pointer"], POINTER),
+        "keyword": pool.shown(failure["keyword"]),
+        "schema": pool.shown(failure["schema_pointer"], POINTER),
+        "expected": pool.shown(failure["expected"], 300),
+        "actual": pool.shown(failure["actual"], 300),
     }
 
 
-def _contract(contract: dict[str, Any] | None) -> dict[str, Any] | None:
+def _contract(contract: dict[str, Any] | None, pool: Pool) -> dict[str, Any] | None:
     if contract is None:
         return None
     return {
-        "schema": shown(contract["schema_id"]),
+        "schema": pool.shown(contract["schema_id"]),
         "origin": origin(contract["channel"]),
-        "place": place_of(contract) if contract["file"] is not None else None,
-        "passes": shown(contract["passes"]),
+        "place": pool.spot(contract) if contract["file"] is not None else None,
+        "passes": pool.shown(contract["passes"]),
     }

@@ -5,8 +5,7 @@ function records(told) {
   return told.rows.map((row) => Object.fromEntries(told.columns.map((name, at) => [name, row[at]])));
 }
 
-const FINDINGS = (() => {
-  const { columns, rows, pool, pooled } = held("findings");
+function unpooled({ columns, rows, pool, pooled }) {
   return rows.map((row, at) => {
     const found = { at };
     for (let column = 0; column < columns.length; column += 1) {
@@ -15,11 +14,10 @@ const FINDINGS = (() => {
     }
     return found;
   });
-})();
-const { faults: FAULTS, left_out: LEFT_OUT } = held("findings");
-const SESSIONS = records(held("sessions"));
-const TIMELINES = new Map(Object.entries(held("sessions").timelines));
-const SESSIONS_LEFT_OUT = held("sessions").left_out;
+}
+
+const [FINDINGS, FAULTS, LEFT_OUT] = (() => { const told = held("findings"); return [unpooled(told), told.faults, told.left_out]; })();
+const [SESSIONS, TIMELINES, SESSIONS_LEFT_OUT] = (() => { const told = held("sessions"); return [records(told), new Map(Object.entries(told.timelines)), told.left_out]; })();
 
 // Each fault in the order of what to look at first, and each finding's place among them.
 const KINDS = new Map(FAULTS.map(([row, times, sessions], rank) => [FINDINGS[row].group, { rank, times, sessions, first: row }]));
