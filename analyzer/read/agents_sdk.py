@@ -178,7 +178,9 @@ class AgentsSdk:
         body = exchange.request
         self._rows.faults += [(place.event, None, *fault) for fault in unread(body)]
         within = msgspec.structs.replace(place, opaque=body.opaque)
-        return self._inside(body.frames[0], within, body.pointer)
+        if not self._inside(body.frames[0], within, body.pointer):
+            self._cursor.event("request", "request", None)
+        return True
 
     # --- spans ------------------------------------------------------------------------------------------------------
 

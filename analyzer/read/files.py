@@ -14,6 +14,7 @@ from typing import IO, Protocol, Self
 
 from analyzer.errors import InputError
 from analyzer.read import remote, zips
+from analyzer.read.transport import UTF16, Transcoded
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -124,11 +125,13 @@ class Stream:
             raise InputError(f"cannot read: {error.strerror or error}", file=source.path) from error
         magic = self._file.read(4)
         self._file.seek(0)
-        self._inner: IO[bytes] | _Members = self._file
+        self._inner: IO[bytes] | _Members | Transcoded = self._file
         if magic.startswith(_GZIP):
             self._inner = _Members(self._file, _gzip_member, 1 << 16)
         elif magic == _ZSTD:
             self._inner = _Members(self._file, _zstd_frame, 1 << 11)
+        elif magic.startswith(UTF16):
+            self._inner = Transcoded(self._file)
         self._head = b""
 
     @property

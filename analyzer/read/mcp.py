@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.frames import PART_BITS, PART_LIMIT
-from analyzer.read.openai.exchange import exchange_in
+from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -318,11 +318,14 @@ class Mcp:
         named = [session for half in halves if (session := header(half.headers, "mcp-session-id")) is not None]
         when = place.when if place.when is not None else exchange.when
         place = replace(place, session=named[0] if named else None, when=when)
-        taken = []
+        taken, first_event = [], self._event_number
         for body in (exchange.request, exchange.response):
             if body is not None:
                 inside = replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
                 taken += [self._body(Raw(frame), inside) for frame in body.frames]
+        if any(taken):
+            cut = unread(exchange.request, exchange.response)
+            self._rows.faults += [(first_event, place.session, *fault) for fault in cut]
         return any(taken)
 
     def _body(self, raw: Raw, place: Place) -> bool:

@@ -12,12 +12,13 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
 
-from analyzer.read import archives
+from analyzer.read import archives, transport
+from analyzer.read.transport import Digest, Readable
 
 BLOCK = 1 << 20
 MAX_RECORD = 256 << 20  # bytes of one record: a longer one is named and left out
@@ -29,22 +30,6 @@ _JOINED = re.compile(r"\}(?=\{)")
 _NEXT = re.compile(r"\}\r?\n(?=\{)")  # between two objects as pretty-printers write them
 _MOST_BORDERS = 1000  # a text without end may be tried from each of them
 _SSE_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
-
-
-class Digest(Protocol):
-    """What takes the decompressed bytes as they pass."""
-
-    def update(self, data: bytes, /) -> None:
-        """Take the next bytes."""
-        ...
-
-
-class Readable(Protocol):
-    """A binary stream; fewer bytes than asked for are no end, none are."""
-
-    def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes."""
-        ...
 
 
 @dataclass(slots=True)
@@ -106,13 +91,19 @@ class Block:
 
 
 def framing(head: bytes) -> str:
-    """How the stream that begins with `head` is cut: `lines`, `sse`, `document`, `yaml` or `sqlite`."""
+    """How the stream that begins with `head` is cut: `lines`, `sse`, `document`, `yaml` or `sqlite`.
+
+    `sse cr` has no line ends but CR, and a body with the headers of an HTTP response before it is, say, `http lines`.
+    """
+    size = transport.headers(head)
+    if size:
+        return f"http {framing(head[size:])}"
     text = head.removeprefix(_BOM).lstrip()
     kind = archives.kind_of(text)
     if kind is not None:
         return kind
     if text.startswith(_SSE_FIELDS):
-        return "sse"
+        return "sse cr" if b"\r" in text and b"\n" not in text else "sse"
     if text[:1] not in (b"{", b"["):
         return "lines"
     first, separator, rest = text.partition(b"\n")
@@ -182,8 +173,27 @@ def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
         yield from _database(stream, digest)
     elif kind == "sse":
         yield from _sse(stream, digest)
+    elif kind == "sse cr":
+        feeds = transport.LineFeeds(stream, digest)
+        yield from _sse(feeds, feeds)
+    elif kind.startswith("http "):
+        yield from _behind_headers(stream, kind.removeprefix("http "), digest)
     else:
         yield from _lines(stream, digest)
+
+
+def _behind_headers(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
+    head = b""
+    while len(head) < HEAD and (piece := stream.read(HEAD - len(head))):
+        head += piece
+    size = transport.headers(head)
+    lines = head.count(b"\n", 0, size)
+    digest.update(head[:size])
+    for block in blocks(transport.Behind(head[size:], stream), kind, digest):
+        block.offset = [offset + size for offset in block.offset]
+        block.line = [line + lines for line in block.line]
+        block.oversized = [(offset + size, length, line + lines) for offset, length, line in block.oversized]
+        yield block
 
 
 class _Batch(NamedTuple):

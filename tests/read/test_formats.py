@@ -1,0 +1,52 @@
+"""What is told of the formats is what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer.read import ADAPTERS
+from tests.read.adapters import lines, recorded
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_readme_lists_the_formats_that_are_read() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Formats\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| (.+) \|$", section, re.MULTILINE)
+    assert rows == [(each.name, each.title) for each in ADAPTERS]
+
+
+def test_every_adapter_in_the_folder_is_in_the_list() -> None:
+    files = [file for file in (ROOT / "analyzer" / "read").rglob("*.py") if "known_by: ClassVar" in file.read_text()]
+    modules = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in files}
+    assert modules - {"analyzer.read.adapter", "analyzer.read.mapped"} == {each.__module__ for each in ADAPTERS}
+
+
+USER = {"role": "user", "content": "hi"}
+ASKED: dict[str, tuple[str, Any]] = {
+    "openai-chat": ("/v1/chat/completions", {"model": "m", "messages": [USER]}),
+    "openai-responses": ("/v1/responses", {"model": "m", "input": [USER]}),
+    "anthropic-messages": ("/v1/messages", {"model": "m", "max_tokens": 9, "messages": [USER]}),
+    "gemini": ("/v1beta/models/g:generateContent", {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}),
+    "bedrock": ("/model/m/converse", {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}),
+    "managed-agents": ("/v1/sessions/sesn_1/events", {"events": [{"type": "user.message", "content": "hi"}]}),
+    "mcp-jsonrpc": ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+    "agents-sdk": ("/v1/traces/ingest", '{"data":[{"object":"trace","id":"trace_1"'),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_body_that_a_recorder_has_cut_is_named(name: str) -> None:
+    url, asked = ASKED[name]
+    half = {"method": "POST", "url": f"https://api.example{url}", "body": asked}
+    cut = {"status": 200, "body": '{"id":"r1","error":null,"result":{"text":"and th'}
+    recording, frames = recorded(lines({"http": half, "response": None if name == "agents-sdk" else cut}))
+    assert recording.sources[0]["format"] == name
+    assert frames["faults"]["fault"].to_list() == ["unreadable"]
+    assert "is cut" in frames["faults"]["detail"][0]
+    assert recording.sources[0]["unreadable"] == 1
+    assert set(frames["faults"]["event"]) <= set(frames["events"]["event"])
