@@ -38,16 +38,17 @@ def formats() -> list[Format]:
     assert spec is not None
     assert spec.submodule_search_locations
     folder = Path(spec.submodule_search_locations[0]) / "read"
-    package = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    listing = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
     modules: dict[str, str] = {}
     names: list[str] = []
-    for node in package.body:
+    for node in listing.body:
         if isinstance(node, ast.ImportFrom) and node.module:
             modules.update({alias.name: node.module.rpartition(".")[2] for alias in node.names})
         elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "ADAPTERS":
             assert isinstance(node.value, ast.Tuple)
             names = [ast.unparse(element) for element in node.value.elts]
-    return [_told(folder / f"{modules[name]}.py", name) for name in names]
+    files = [(folder / f"{modules[name]}.py", folder / modules[name] / "__init__.py", name) for name in names]
+    return [_told(file if file.is_file() else package, name) for file, package, name in files]
 
 
 def _told(file: Path, class_name: str) -> Format:

@@ -12,7 +12,6 @@ from analyzer.read.agents_api.known import knows
 from analyzer.read.agents_api.parts import Parts
 from analyzer.read.agents_api.single import Single
 from analyzer.read.agents_api.tables import Tables
-from analyzer.read.agents_api.wire import NAME
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows, event_number
 
@@ -20,7 +19,7 @@ from analyzer.read.rows import Rows, event_number
 class AgentsApi:
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
-    name: ClassVar[str] = NAME
+    name: ClassVar[str] = "openai-agents-api"
     title: ClassVar[str] = "OpenAI Agents API sessions: events, inputs, requests, exchanges, pages"
     known_by: ClassVar[str] = (
         "types that begin with `agent.session.`, `agent.output.` or `agent.environment.`, bare or as the `event` of an "
