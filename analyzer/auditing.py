@@ -207,6 +207,7 @@ def audit(
         final=final,
         keep_frames=keep_frames,
         redaction=current(),
+        store=SchemaStore(assert_formats=settings.assert_formats) if jobs == 1 else None,
     )
     recorded = ({**held, "sources": inputs} for held in recording.partitions())
     for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
@@ -344,15 +345,19 @@ def audit_partition(
     final: FinalSchema | None = None,
     keep_frames: bool = True,
     redaction: Redaction = HIDDEN,
+    store: SchemaStore | None = None,
 ) -> tuple[Frames, list[tuple[str, str]]]:
     """Audit the recorded frames of whole sessions.
 
     Concluded frames come back, and `found` (FINDINGS with `first_event`) and `counts` among them. Pure: the same frames
     give the same answer, whatever else is audited, and no payload text is kept beyond it unless `keep_frames` says so.
-    `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats.
+    `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` keeps what
+    other partitions have found out about the same schemas.
     """
     with redacting(redaction):  # another process knows nothing of it
-        trace = conclude(recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final)
+        trace = conclude(
+            recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final, store=store
+        )
         hits, crashes = run(rules, trace)
         found = assemble(with_repairs(settle(hits), trace), trace)
     kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
@@ -380,6 +385,7 @@ def conclude(
     fetch: Fetch,
     session: str | None = None,
     final: FinalSchema | None = None,
+    store: SchemaStore | None = None,
 ) -> Trace:
     """The trace of one partition: everything up to the rules."""
     if session is not None:
@@ -387,7 +393,7 @@ def conclude(
             name: frame.filter(pl.col("session") == session) if "session" in frame.columns else frame
             for name, frame in recorded.items()
         }
-    store = SchemaStore(assert_formats=settings.assert_formats)
+    store = store.bounded() if store is not None else SchemaStore(assert_formats=settings.assert_formats)
     placed = place(recorded, fetch)
     shown_calls, shown_results = scoped(placed["call_sightings"], placed["result_sightings"])
     call_rows, call_sightings = fold_calls(shown_calls)

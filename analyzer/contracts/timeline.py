@@ -11,7 +11,7 @@ import polars as pl
 
 from analyzer.contracts import dialects
 from analyzer.contracts.engine import Judge
-from analyzer.contracts.facts import facts
+from analyzer.contracts.facts import Fact, facts
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import parse_tool_table
@@ -21,6 +21,7 @@ MAX_TABLE_BYTES = 64 << 20  # of one tool table that is read
 
 # Whose schemas are draft-07 unless they say otherwise.
 _DRAFT7_SHAPES = frozenset({"mcp"})
+_MOST_KEPT = 64 << 20  # bytes of schemas and tools; a partition's own are kept in any case
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 
 _Row = tuple[Any, ...]
@@ -33,22 +34,33 @@ class _Schema(NamedTuple):
 
 
 class SchemaStore:
-    """Every schema text of a run by its id, compiled at most once, and only when something is judged by it."""
+    """Every schema text of a run by its id, compiled at most once, and only when something is judged by it.
+
+    Partition after partition advertises the same tools: what was found out about one schema is kept for the next.
+    """
 
     def __init__(self, *, assert_formats: bool = False) -> None:
         self._assert_formats = assert_formats
         self._schemas: dict[str, _Schema] = {}
         self._judges: dict[str, Judge] = {}
+        self._facts: dict[str, list[Fact]] = {}
+        self._tools: dict[tuple[bytes, str | None, str], list[list[_Row]]] = {}
+        self._bytes = 0
+
+    def bounded(self) -> SchemaStore:
+        """The store for the next partition: this one, or an empty one when this holds more than a log needs."""
+        return self if self._bytes <= _MOST_KEPT else SchemaStore(assert_formats=self._assert_formats)
 
     def add(self, schema: Any, *, dialect: str = dialects.DEFAULT, judge: Judge | None = None) -> str:
         """The id of a schema; the same JSON value under another default dialect is another schema."""
         dialect = dialects.dialect_of(schema, default=dialect)
-        text = canonical(schema)
+        text = (judge and judge.text) or canonical(schema)
         name = name_of(text)
         if dialect != dialects.dialect_of(schema):
             name = f"{name}-{dialect.rpartition('/')[2] or dialect}"
         if name not in self._schemas:
             self._schemas[name] = _Schema(schema, dialect, text)
+            self._bytes += len(text)
             if judge is not None and not self._assert_formats:
                 self._judges[name] = judge
         return name
@@ -66,6 +78,14 @@ class SchemaStore:
             self._judges[name] = judge
         return judge
 
+    def tools(self, table: bytes, server: str | None, dialect: str) -> list[list[_Row]]:
+        """The tools of a table as `_tools` gives them; table after table says the same of nearly all of its tools."""
+        key = (table, server, dialect)
+        if key not in self._tools:
+            self._tools[key] = _tools(*key, self)
+            self._bytes += len(table)
+        return self._tools[key]
+
     def frames(self, names: Iterable[str], *, advertised: Collection[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """SCHEMAS of these ids, and SCHEMA_FACTS of those that were advertised: the TOOL rules are about these."""
         rows, known = [], []
@@ -73,7 +93,9 @@ class SchemaStore:
             schema, dialect, text = self._schemas[name]
             rows.append((name, dialect, self.judge(name).problem, text.decode("utf-8", "backslashreplace")))
             if name in advertised:
-                known += [(name, *fact) for fact in facts(schema, dialect=dialect)]
+                if name not in self._facts:
+                    self._facts[name] = facts(schema, dialect=dialect)
+                known += [(name, *fact) for fact in self._facts[name]]
         return (
             pl.DataFrame(rows, schema=SCHEMAS, orient="row"),
             pl.DataFrame(known, schema=SCHEMA_FACTS, orient="row"),
@@ -83,20 +105,15 @@ class SchemaStore:
 def tools_of(tables: pl.DataFrame, store: SchemaStore) -> pl.DataFrame:
     """TABLES -> TOOLS; the schemas go to the store."""
     rows: list[_Row] = []
-    known: dict[tuple[bytes, str | None, str], list[list[_Row]]] = {}
     for table, shape, text, server in tables.select("table", "shape", "text", "server").iter_rows():
         dialect = dialects.DRAFT7 if shape in _DRAFT7_SHAPES else dialects.DEFAULT
         try:
-            entries = _entries(text.encode())
-            for _, entry in entries:
-                # Table after table says the same of nearly all of its tools.
-                if (entry, server, dialect) not in known:
-                    known[entry, server, dialect] = _tools(entry, server, dialect, store)
+            entries = [(at, store.tools(entry, server, dialect)) for at, entry in _entries(text.encode())]
         except (ValueError, RecursionError):
             continue  # TOOL001 names a table that cannot be read
         position = 0
-        for at, entry in entries:
-            for tool in known[entry, server, dialect]:
+        for at, tools in entries:
+            for tool in tools:
                 rows.extend((table, position, *said, at + pointer) for *said, pointer in tool)
                 position += 1
     frame = pl.DataFrame(rows, schema=TOOLS, orient="row")
