@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 _MOST_CHARACTERS = 2_000
 _MOST_STATES = 150
@@ -57,6 +58,7 @@ class _Part:
         self.empty, self.first, self.last = empty, first, last
 
 
+@lru_cache(maxsize=1_000)  # the same few patterns stand in schema after schema
 def explosive(pattern: str) -> bool:
     """Say whether a pattern can take exponential time where the engine backtracks."""
     if len(pattern) > _MOST_CHARACTERS:

@@ -128,10 +128,10 @@ def _children(references: References, schema: object) -> Iterator[tuple[str | No
     if not isinstance(schema, dict):
         return
     yield from ((_SAME, target) for target in references.targets(schema))
-    for keyword, label in _LOOKS_AT.items():
-        if keyword not in schema:
+    for keyword, value in schema.items():
+        if keyword not in _LOOKS_AT:
             continue
-        value = schema[keyword]
+        label = _LOOKS_AT[keyword]
         if isinstance(value, list):
             yield from ((label, child) for child in value)
         elif keyword in _NAMED and isinstance(value, dict):

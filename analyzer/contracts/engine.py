@@ -70,7 +70,10 @@ class Judge:
     `problem_detail` says it in words; both are None where all is well. Nothing is fetched, by any reference.
     """
 
-    __slots__ = ("_branching", "_engine", "_patterns", "_references", "is_valid", "problem", "problem_detail", "schema")
+    __slots__ = (
+        *("_branching", "_engine", "_patterns", "_references"),
+        *("is_valid", "problem", "problem_detail", "schema", "text"),
+    )
 
     #: The engine's own verdict. False also where there is none, and always under a problem: `judge` tells these apart.
     is_valid: Callable[[object], bool]
@@ -85,12 +88,13 @@ class Judge:
     ) -> None:
         """Compile a schema; `text` is its canonical spelling, where that is at hand."""
         self.schema = schema
+        self.text = text
         self.problem: str | None = None
         self.problem_detail: str | None = None
         self.is_valid = _never
         engine = _VALIDATORS[dialect]
         try:
-            self._compile(schema, text, engine, assert_formats=assert_formats)
+            self._compile(schema, engine, assert_formats=assert_formats)
         except jsonschema_rs.ValidationError as error:
             self.problem, self.problem_detail = _refused(error)
         except _Refused as error:
@@ -101,17 +105,10 @@ class Judge:
                 raise
             self.problem, self.problem_detail = "engine_failed", f"the engine gave up: {error}"
 
-    def _compile(
-        self,
-        schema: object,
-        text: bytes | None,
-        engine: Callable[..., jsonschema_rs.Validator],
-        *,
-        assert_formats: bool,
-    ) -> None:
+    def _compile(self, schema: object, engine: Callable[..., jsonschema_rs.Validator], *, assert_formats: bool) -> None:
         if not isinstance(schema, dict | bool):
             raise _Refused("schema_invalid", "a schema is an object or a boolean")
-        text = text or canonical(schema)
+        text = self.text = self.text or canonical(schema)
         if too_deep(text):
             raise _Refused("engine_failed", f"the schema is nested deeper than {MAX_DEPTH} levels")
         if len(text) > MAX_SCHEMA_BYTES:
@@ -204,7 +201,7 @@ def schema_errors(schema: object, dialect: str = dialects.DEFAULT) -> list[Viola
     """
     if not isinstance(schema, dict | bool):
         return [Violation("", "", "type", '["object","boolean"]', text_of(schema))]
-    if depth(schema) > MAX_DEPTH:
+    if depth(schema) > MAX_DEPTH or _meta(dialect).is_valid(schema):
         return []
     # The meta-schema is not at hand as a document, so what it expects comes from the errors themselves. Where
     # alternatives fail, the nearest one says it better than their list.

@@ -53,6 +53,8 @@ _NO_WORDS = frozenset(
         *("contentEncoding", "contentMediaType", *REFERENCE_KEYWORDS),
     }
 )
+_REFERRING = frozenset(REFERENCE_KEYWORDS)
+_MATCHING = frozenset({"pattern", "patternProperties"})
 _VALUES = ("default", "examples", "enum", "const")
 
 
@@ -68,37 +70,33 @@ def facts(schema: object, *, dialect: str = dialects.DEFAULT) -> list[Fact]:
     """Collect what can be said of a schema, sorted by place and kind; a fact stands once."""
     if depth(schema) > MAX_DEPTH:
         return [Fact("", "not_walked", f"nested deeper than {MAX_DEPTH} levels")]
-    found: set[Fact] = set()
     references = References(schema)
-    places: list[Place] = []
     try:
-        places.extend(walk(schema, references))
+        places = list(walk(schema, references))
     except NotWalked:
-        found.add(Fact("", "not_walked", "too many places"))
-        return sorted(found)
+        return [Fact("", "not_walked", "too many places")]
+    found: set[tuple[str, str, str]] = set()
     try:
         for fact in _all(schema, dialect, references, places):
             found.add(fact)
             if len(found) >= MAX_FACTS:
-                found.add(Fact("", "not_walked", f"more than {MAX_FACTS} facts"))
+                found.add(("", "not_walked", f"more than {MAX_FACTS} facts"))
                 break
     except NotWalked:
-        found.add(Fact("", "not_walked", "takes too long to be looked at in full"))
-    return sorted(found, key=lambda fact: (fact.pointer, _ORDER[fact.fact], fact.value))
+        found.add(("", "not_walked", "takes too long to be looked at in full"))
+    order = sorted((pointer, _ORDER[fact], value) for pointer, fact, value in found)
+    return [Fact(pointer, FACTS[kind], value) for pointer, kind, value in order]
 
 
-def _all(schema: object, dialect: str, references: References, places: list[Place]) -> Iterator[Fact]:
+def _all(schema: object, dialect: str, references: References, places: list[Place]) -> Iterator[tuple[str, str, str]]:
     yield from _meta(schema, dialect)
     yield from _root(schema, references)
     for place in places:
-        if isinstance(place.schema, dict):
+        if isinstance(place.schema, dict) and not _REFERRING.isdisjoint(place.schema):
             yield from _references(place.pointer, place.schema, references)
     yield from _patterns(places)
-    spots = {id(place.schema): place.pointer for place in reversed(places)}
-    for pointer, fact, value in levels(schema, references, spots):
-        yield Fact(pointer, fact, value)
-    for pointer, reason in strict_reasons(places):
-        yield Fact(pointer, "strict", reason)
+    yield from levels(schema, references, {id(place.schema): place.pointer for place in reversed(places)})
+    yield from ((pointer, "strict", reason) for pointer, reason in strict_reasons(places))
     for place in places:
         if isinstance(place.schema, dict):
             yield from _texts(place.pointer, place.schema)
@@ -144,7 +142,7 @@ def _references(pointer: str, schema: dict[str, object], references: References)
 def _patterns(places: list[Place]) -> Iterator[Fact]:
     known: dict[str, bool] = {}
     for place in places:
-        if not isinstance(place.schema, dict):
+        if not isinstance(place.schema, dict) or _MATCHING.isdisjoint(place.schema):
             continue
         named = place.schema.get("patternProperties")
         spots = (

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from analyzer.contracts.dialects import dialect_of
 from analyzer.contracts.engine import Judge, schema_errors
-from analyzer.contracts.schemas import decode, schema_id
+from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import ToolDefinition, is_tool_table, parse_tool_table
 from analyzer.errors import ContractFileError
 from analyzer.pointer import join, locate
@@ -260,7 +260,8 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
             pointer=found.pointer,
         )
     dialect = dialect_of(found.schema)
-    judge = Judge(found.schema, dialect=dialect)
+    text = canonical(found.schema)
+    judge = Judge(found.schema, dialect=dialect, text=text)
     if judge.problem is not None:
         errors = schema_errors(found.schema, dialect) if judge.problem == "schema_invalid" else []
         pointer = found.pointer + (errors[0].instance_pointer if errors else "")
@@ -280,7 +281,7 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
         server=found.server,
         role=found.role,
         schema=found.schema,
-        schema_id=schema_id(found.schema),
+        schema_id=name_of(text),
         dialect=dialect,
         file=str(path),
         line=line or 1,

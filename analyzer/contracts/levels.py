@@ -28,6 +28,7 @@ _BELOW = frozenset(
 )
 _STRING_BOUNDS = frozenset({"enum", "const", "pattern", "format", "maxLength"})
 _NUMBER_BOUNDS = frozenset({"enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_BOUNDED = frozenset({"string", "number", "integer", "array"})
 _ITEMS = frozenset({"items", "prefixItems", "enum", "const"})
 _BOUNDS = _STRING_BOUNDS | _NUMBER_BOUNDS | _ITEMS
 # Keywords that say which values pass: a schema without any takes everything.
@@ -88,18 +89,20 @@ def levels(root: object, references: References, spots: dict[int, str]) -> Itera
         work += 1 + len(pointer) // 50 + len(schema) + len(members) + len(around.needed) + sum(map(len, required))
         if work > MAX_WORK:
             raise NotWalked
-        closed = around.closed or any(_closes(part) for part in parts)
-        needed = around.needed.union(*map(_strings, required)) if required else around.needed
-        keywords = around.keywords.union(*(_BOUNDS.intersection(part) for part in parts))
         if around.whole:
             yield from _vacuous(pointer, schema)
-        open_ = _openness(schema) if _is_object(schema) and not closed else ""
+        closed = around.closed or any(_closes(part) for part in parts)
+        keywords = around.keywords.union(*(_BOUNDS.intersection(part) for part in parts))
+        types = _types(schema)
+        open_ = "" if closed or not _is_object(schema, types) else _openness(schema)
         if open_:
             yield pointer, "object_open", open_
+        needed = around.needed.union(*map(_strings, required)) if required else around.needed
         for name, child in members.items():
             if name not in needed and child is not False and not nullable.of(child):
                 yield join(pointer, "properties", name), "property_optional", name
-        yield from _unbounded(pointer, schema, around, keywords)
+        if not types.isdisjoint(_BOUNDED):
+            yield from _unbounded(pointer, types, around, keywords)
         if LEADING.isdisjoint(schema):
             continue
         # An object that was called open is open once, whatever its parts add.
@@ -163,8 +166,7 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _is_object(schema: dict[str, object]) -> bool:
-    types = _types(schema)
+def _is_object(schema: dict[str, object], types: set[str]) -> bool:
     return "object" in types or (not types and "properties" in schema)
 
 
@@ -191,9 +193,8 @@ def _names_null(schema: object) -> bool:
 
 
 def _unbounded(
-    pointer: str, schema: dict[str, object], around: _Around, keywords: frozenset[str]
+    pointer: str, types: set[str], around: _Around, keywords: frozenset[str]
 ) -> Iterator[tuple[str, str, str]]:
-    types = _types(schema)
     if "string" in types and not keywords & _STRING_BOUNDS:
         kind = string_class(around.name)
         if kind:
@@ -210,13 +211,10 @@ def _unbounded(
 
 
 def _vacuous(pointer: str, schema: dict[str, object]) -> Iterator[tuple[str, str, str]]:
-    asserted = _ASSERTIONS.intersection(schema)
     if _impossible(schema):
         yield pointer, "schema_vacuous", "nothing"
-    elif not asserted:
-        yield pointer, "schema_vacuous", "anything"
-    elif not asserted & _TYPED:
-        yield pointer, "schema_vacuous", "no_type"
+    elif _TYPED.isdisjoint(schema):
+        yield pointer, "schema_vacuous", "anything" if _ASSERTIONS.isdisjoint(schema) else "no_type"
 
 
 def _impossible(schema: dict[str, object]) -> bool:

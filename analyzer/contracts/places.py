@@ -25,12 +25,13 @@ ONE = (
 MANY = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_HOLDING = frozenset((*ONE, *MANY, *NAMED))
 _MOST = 500
 
 
 def subschemas(schema: object) -> Iterator[object]:
     """The schemas directly inside one schema, definitions included, references not followed."""
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or _HOLDING.isdisjoint(schema):
         return
     for keyword in ONE:
         if isinstance(schema.get(keyword), dict | bool):

@@ -11,6 +11,7 @@ from analyzer.contracts.places import subschemas
 
 #: Keywords whose value names another schema.
 REFERENCE_KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
+_REFERRING = frozenset(REFERENCE_KEYWORDS)
 
 
 class References:
@@ -55,6 +56,8 @@ class References:
 
     def targets(self, schema: dict[str, object]) -> Iterator[object]:
         """All subschemas that the references of one schema lead to."""
+        if _REFERRING.isdisjoint(schema):
+            return
         for keyword in REFERENCE_KEYWORDS:
             target = self.follow(schema, keyword)
             if target is not None:

@@ -37,6 +37,7 @@ UNLISTED = frozenset(
     }
 )
 _OUTSIDE = REFUSED | UNLISTED
+_COUNTED = _OUTSIDE | {"format", "properties", "$defs", "definitions", "enum", "const"}
 FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
 
@@ -55,14 +56,15 @@ def strict_reasons(places: Iterable[Place]) -> Iterator[tuple[str, str]]:
         levels = max(levels, place.levels)
         if not place.pointer:
             yield from _root(schema)
+        if _COUNTED.isdisjoint(schema) and type(schema.get("type")) is str and schema["type"] != "object":
+            continue  # as most are
         if not _OUTSIDE.isdisjoint(schema):
             yield from ((join(place.pointer, name), f"keyword:{name}") for name in schema if name in REFUSED)
             yield from ((join(place.pointer, name), f"unlisted:{name}") for name in schema if name in UNLISTED)
         named = schema.get("format")
         if isinstance(named, str) and named not in FORMATS:
             yield join(place.pointer, "format"), f"format:{named}"
-        for pointer, reason in _object(place.pointer, schema):
-            yield pointer, reason
+        yield from _object(place.pointer, schema)
         members = schema.get("properties")
         names = list(members) if isinstance(members, dict) else []
         definitions = [name for key in ("$defs", "definitions") for name in _names(schema.get(key))]

@@ -14,6 +14,7 @@ from analyzer.pointer import join
 MAX_PLACES = 50_000
 
 _HOLDING = frozenset((*NAMED, *MANY, *ONE))
+_REFERRING = frozenset(REFERENCE_KEYWORDS)
 
 #: Keywords that lead from one subschema to another.
 LEADING = _HOLDING.union(REFERENCE_KEYWORDS)
@@ -79,7 +80,7 @@ def walk(root: object, references: References) -> Iterator[Place]:
         if not isinstance(schema, dict) or LEADING.isdisjoint(schema):
             continue
         below: list[tuple[str, tuple[str | int, ...], object, int]] = []
-        for keyword in REFERENCE_KEYWORDS:
+        for keyword in () if _REFERRING.isdisjoint(schema) else REFERENCE_KEYWORDS:
             # Most references lead to places that are walked anyway; some lead to where no keyword does.
             target = references.follow(schema, keyword)
             fragment = str(schema.get(keyword)).partition("#")[2]
