@@ -43,83 +43,69 @@ def counts_of(trace: Trace) -> pl.DataFrame:
 
 
 def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
-    kinds = dict(trace.events["kind"].value_counts().iter_rows())
-    broken, unknown = kinds.get("broken", 0), kinds.get("unknown", 0)
+    kind, asking = pl.col("kind"), pl.col("type") == "request.create"
+    broken, unknown, asked = trace.events.select(
+        broken=(kind == "broken").sum(), unknown=(kind == "unknown").sum(), asked=asking.sum()
+    ).row(0)
     events = trace.events.height - broken
     yield "sessions", "", trace.sessions.height
     yield "events", "", events
     yield "calls", "", trace.calls.height
     yield "results", "", trace.results.height
-    advertised = trace.verdicts.select("call", "role", "side", "verdict_is", "reason", "window").filter(
-        pl.col("side") == "advertised"
-    )
-    yield from _verdicts(advertised, "verdict")
-    yield "bracketed", "", int((advertised["window"] == "bracketed").sum())
     yield "has", "schemas", trace.schemas.height
     yield "has", "tables", trace.showings["table"].drop_nulls().len()
     yield "has", "debts", trace.session_states["pending"].drop_nulls().len()
     yield "has", "posts", int((trace.result_sightings["stage"] == "post").sum())
     yield "has", "approvals", trace.approvals.height
-    outputs = advertised.filter(pl.col("role") == "output")
     promised = int((trace.offers["role"] == "output").sum()) + int((trace.contracts["role"] == "output").sum())
     yield "has", "output schemas", promised
+    yield "has", "final schema", int((trace.contracts["role"] == "final").sum())
 
-    asked = int((trace.events["type"] == "request.create").sum())
     unasked = max(0, trace.sessions.height - asked)
     broken_shape = trace.faults.filter(pl.col("fault").is_in(["member_type", "member_missing"]))
-    refused = trace.events.filter(pl.col("type") == "request.create").join(broken_shape, on="event", how="semi").height
+    refused = trace.events.filter(pl.col("event").is_in(broken_shape["event"].implode())).filter(asking).height
     yield "seen", "session create", asked + unasked
     yield "judged", "session create", asked
     yield "failed", "session create", refused
     yield "unjudged/session create", "request_not_recorded", unasked
-    usable = trace.schemas["problem"].is_null()
-    bare = trace.offers.filter((pl.col("state") == "offered") & pl.col("schema_id").is_null())
-    yield "seen", "definition", trace.schemas.height + bare.select("tool").n_unique()
+    bare = trace.offers.filter((pl.col("state") == "offered") & pl.col("schema_id").is_null())["tool"].n_unique()
+    yield "seen", "definition", trace.schemas.height + bare
     yield "judged", "definition", trace.schemas.height
-    yield "failed", "definition", int((~usable).sum())
-    yield "unjudged/definition", "schema_unavailable", bare.select("tool").n_unique()
-    remote = pl.col("kind") == "mcp"
-    for hop, mine in (("model call", ~remote), ("MCP", remote)):
-        calls = trace.calls.filter(mine)
-        yield "seen", hop, calls.height
-        yield from _hop(
-            advertised.filter(pl.col("role") == "arguments").join(calls.select("call"), on="call", how="semi"), hop
-        )
+    yield "failed", "definition", trace.schemas["problem"].drop_nulls().len()
+    yield "unjudged/definition", "schema_unavailable", bare
+    remote = trace.calls.filter(trace.calls["kind"] == "mcp")["call"]
+    yield "seen", "model call", trace.calls.height - remote.len()
+    yield "seen", "MCP", remote.len()
     yield "seen", "result", trace.results.height
-    yield from _hop(outputs, "result")
-    owed = trace.results.height - outputs.height
-    yield "unjudged/result", "no_output_contract", owed
     yield "seen", "event stream", trace.events.height
     yield "judged", "event stream", events - unknown
     yield "failed", "event stream", broken
     yield "unjudged/event stream", "unknown_type", unknown
-    finals = trace.messages.filter(
-        (pl.col("role") == "assistant") & (pl.col("phase").fill_null("final_answer") == "final_answer")
-    )
-    finals = finals.unique(["session", "item_id"], keep="first", maintain_order=True)
-    answers = advertised.filter(pl.col("role") == "final")
-    if answers.is_empty():
-        yield "seen", "final object", finals.height
-        yield "unjudged/final object", "no_final_schema", finals.height
-    else:
-        yield "seen", "final object", answers.height
-        yield from _hop(answers, "final object")
-    yield "has", "final schema", int((trace.contracts["role"] == "final").sum())
-
-
-def _verdicts(verdicts: pl.DataFrame, what: str) -> Iterator[tuple[str, str, int]]:
-    for name, reason, count in verdicts.group_by("verdict_is", "reason").agg(pl.len()).iter_rows():
-        yield (f"unverifiable/{what}", reason, count) if name == "unverifiable" else (what, name, count)
-
-
-def _hop(verdicts: pl.DataFrame, hop: str) -> Iterator[tuple[str, str, int]]:
-    for name, reason, count in verdicts.group_by("verdict_is", "reason").agg(pl.len()).iter_rows():
+    judged = {"output": 0, "final": 0}
+    for role, far, name, reason, count, bracketed in _verdicts(trace, remote).iter_rows():
+        judged[role] = judged.get(role, 0) + count
+        yield ("unverifiable/verdict", reason, count) if name == "unverifiable" else ("verdict", name, count)
+        yield "bracketed", "", bracketed
+        hop = {"output": "result", "final": "final object"}.get(role, "MCP" if far else "model call")
         if name in ("valid", "invalid"):
             yield "judged", hop, count
-        if name == "invalid":
-            yield "failed", hop, count
-        if name in ("unverifiable", "not_applicable"):
+            yield "failed", hop, count if name == "invalid" else 0
+        else:
             yield f"unjudged/{hop}", reason or name, count
+    yield "unjudged/result", "no_output_contract", trace.results.height - judged["output"]
+    answers = judged["final"] or _finals(trace)
+    yield "seen", "final object", answers
+    yield "unjudged/final object", "no_final_schema", answers - judged["final"]
+
+
+def _verdicts(trace: Trace, remote: pl.Series) -> pl.DataFrame:
+    """The verdicts of the advertised side, counted by role, whether of a remote call (`far`), verdict and reason."""
+    verdicts = trace.verdicts.select("call", "role", "side", "verdict_is", "reason", "window")
+    return (
+        verdicts.filter(verdicts["side"] == "advertised")
+        .group_by("role", pl.col("call").is_in(remote.implode()).alias("far"), "verdict_is", "reason")
+        .agg(pl.len(), bracketed=(pl.col("window") == "bracketed").sum())
+    )
 
 
 def _lookup(counts: pl.DataFrame) -> dict[tuple[str, str], int]:
@@ -183,3 +169,11 @@ def tally(findings: pl.DataFrame) -> dict[str, int]:
     severities = dict(shown["severity"].value_counts().iter_rows())
     counts = {severity: severities.get(severity, 0) for severity in ("error", "warning", "info")}
     return {**counts, "suppressed": findings.height - shown.height}
+
+
+def _finals(trace: Trace) -> int:
+    """How many final answers there are where no schema of them is known."""
+    finals = trace.messages.filter(
+        (pl.col("role") == "assistant") & (pl.col("phase").fill_null("final_answer") == "final_answer")
+    )
+    return finals.unique(["session", "item_id"], keep="first", maintain_order=True).height

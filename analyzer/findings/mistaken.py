@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import msgspec
@@ -27,10 +28,15 @@ def takers(failing: pl.DataFrame, trace: Trace) -> dict[int, str]:
     offers = _offers(trace, asked)
     schemas = {row["schema_id"]: row for row in trace.schemas.iter_rows(named=True)}
     takes = _Taker(schemas, assert_formats=trace.settings.assert_formats)
+    tables: dict[tuple[str, int, str], tuple[tuple[str, str], ...]] = {}
     known: dict[tuple[tuple[str, str], ...], dict[str, str | None]] = {}
     said = {}
     for verdict, session, tool, seq, text in asked.select("verdict", "session", "tool", "seq", "text").iter_rows():
-        table = tuple(each for each in _in_force(offers.get(session, []), seq) if each[0] != tool)[:MOST_TOOLS]
+        changes = offers.get(session, [])
+        place = session, bisect_right(changes, seq, key=lambda change: change[1]), tool
+        if place not in tables:
+            tables[place] = tuple(each for each in _in_force(changes, seq) if each[0] != tool)[:MOST_TOOLS]
+        table = tables[place]
         answers = known.setdefault(table, {})
         if text not in answers:
             if not table:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-#: Literals of which every order has one; case is folded by hand: a pattern that folds it costs ten times as much.
+#: Literals of which every order has one; case is folded by hand: a pattern that folds it costs ten times as much. None
+#: begins with four letters that texts are full of (`efor`, `ext,`): each of those would be looked at closely.
 _GATES = (
     *(
         "gnore all",
@@ -36,8 +37,8 @@ _GATES = (
         "o not inform",
         "o not reveal",
     ),
-    *("on't tell", "on't mention", "ithout telling", "ithout informing", "ithout asking", "ext, call", "ext call"),
-    *("efore using", "efore calling", "nstead of using", "rgent instruction", "ew instructions", "verride"),
+    *("on't tell", "on't mention", "ithout telling", "ithout informing", "ithout asking", ", call", "ext call"),
+    *("re using", "re calling", "nstead of using", "rgent instruction", "ew instructions", "verride"),
     *(
         "xfiltrate",
         "ow export",
