@@ -42,7 +42,7 @@ def pieces(audit: Audit) -> Iterator[bytes]:
     yield encoded(head(audit))[:-1] + b',\n"findings":['
     before = b"\n"
     for block in audit.findings.iter_slices(_BLOCK):
-        yield before + b",\n".join(map(encoded, records(block)))
+        yield before + b",\n".join(map(_printable, _lines(block)))
         before = b",\n"
     yield b"\n]}\n"
 
@@ -66,25 +66,12 @@ def records(findings: pl.DataFrame) -> list[dict[str, Any]]:
 
     Every report is made of these, so credentials are hidden here: in ids, names, places and pointers, too.
     """
-    rows: list[dict[str, Any]] = findings.to_dicts()
-    for place in _suspects(rows):
-        rows[place] = masked(rows[place])
-    for row in rows:
-        for member in ("contract", "suppressed"):
-            held = row[member]
-            if held is not None and not any(held.values()):
-                row[member] = None
-        for member in ("failures", "related"):
-            row[member] = row[member] or []
-    return rows
+    return [msgspec.json.decode(line) for line in _lines(findings)]
 
 
 def encoded(value: object) -> bytes:
     """One line of JSON without its newline; only what a terminal prints as it is stands unescaped."""
-    line = _ENCODER.encode(value)
-    if line.isascii():
-        return line.replace(b"\x7f", b"\\u007f")
-    return _OUTSIDE.sub(_escaped, line.decode()).encode()
+    return _printable(_ENCODER.encode(value))
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -98,11 +85,34 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-def _suspects(rows: list[dict[str, Any]]) -> list[int]:
-    """The places of the rows in which something has to be hidden: all are sifted at once, few are read with care."""
-    lines = pl.Series([_ENCODER.encode(row).decode() for row in rows], dtype=pl.String)
-    bare = lines
+def _suspects(lines: pl.Series) -> list[int]:
+    """The places of the lines in which something has to be hidden: all are sifted at once, few are read with care."""
+    bare = pl.col("line")
     for name in _OWN:
         bare = bare.str.replace_all(f'"{name}":', '"":', literal=True)
-    touched = bare.to_frame("line").select(pl.any_horizontal(pl.col("line").str.contains(each) for each in _SUSPECT))
+    touched = (
+        lines.to_frame("line")
+        .select(line=bare)
+        .select(pl.any_horizontal(pl.col("line").str.contains(each) for each in _SUSPECT))
+    )
     return [place for place in touched.to_series().arg_true() if not harmless(lines[place])]
+
+
+def _lines(findings: pl.DataFrame) -> list[bytes]:
+    """The objects as JSON. Polars spells them all at once; only those in which something has to be hidden are read."""
+    held = {
+        name: pl.any_horizontal(pl.col(name).struct.field("*").is_not_null()) for name in ("contract", "suppressed")
+    }
+    whole = findings.with_columns(
+        *(pl.when(any_).then(name) for name, any_ in held.items()), pl.col("failures", "related").fill_null([])
+    ).select(line=pl.struct(pl.all()).struct.json_encode())["line"]
+    lines = whole.cast(pl.Binary).to_list()
+    for place in _suspects(whole):
+        lines[place] = _ENCODER.encode(masked(msgspec.json.decode(lines[place])))
+    return lines
+
+
+def _printable(line: bytes) -> bytes:
+    if line.isascii():
+        return line.replace(b"\x7f", b"\\u007f")
+    return _OUTSIDE.sub(_escaped, line.decode()).encode()
