@@ -26,7 +26,8 @@ from analyzer.cli import main
 import analyzer.auditing, analyzer.read, analyzer.report.bundle  # loaded before
 
 REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.startfile",
-           "pickle.find_class", "sqlite3.enable_load_extension", "sqlite3.load_extension", "urllib.", "http.", "ftplib.",
+           "pickle.find_class", "sqlite3.enable_load_extension", "sqlite3.load_extension", "urllib.", "http.",
+           "ftplib.",
            "smtplib.", "webbrowser.")
 asked = []
 
@@ -132,3 +133,19 @@ def test_a_server_on_this_machine_is_not_asked(tmp_path: Path, where: str) -> No
             assert run(*command).status in {0, 1, 2, 3}
         with pytest.raises(BlockingIOError):
             server.accept()
+
+
+def test_modules_beside_a_log_are_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "log.ndjson").write_bytes(session({"type": "object"}, "{}"))
+    for name in ("polars", "yaml", "isal", "jsonschema_rs", "msgspec", "json", "ray", "click"):
+        (tmp_path / f"{name}.py").write_text("print('PWNED')")
+    done = subprocess.run(
+        [sys.executable, "-m", "analyzer", "audit", "."],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in {0, 1}, done.stderr
+    assert "PWNED" not in done.stdout + done.stderr
