@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from multiprocessing import get_context
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -33,9 +31,9 @@ from analyzer.findings.repairs import with_repairs
 from analyzer.findings.suppress import suppress
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
-from analyzer.read import read
+from analyzer.read import ADAPTERS, read
+from analyzer.read.adapter import Adapter
 from analyzer.read.files import STDIN, Evidence, Source, find
-from analyzer.read.mapped import adapters_of
 from analyzer.read.recording import Recording
 from analyzer.read.rows import no_collection
 from analyzer.redaction import HIDDEN, Redaction, current, redacting
@@ -172,7 +170,7 @@ def audit(
     options that make no sense.
     """
     settings = settings or Settings()
-    adapters = adapters_of(mappings or {})
+    adapters = _adapters(mappings or {})
     if input_format is not None and input_format not in {adapter.name for adapter in adapters}:
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
@@ -305,6 +303,9 @@ def _each(
     if jobs == 1:
         yield from map(work, recorded)
         return
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing import get_context
+
     # spawn: a forked child of a process with Polars' threads may hang
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         waiting: deque[Future[tuple[Frames, list[tuple[str, str]]]]] = deque()
@@ -314,6 +315,14 @@ def _each(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def _adapters(mappings: Mapping[str, Mapping[str, str]]) -> Sequence[type[Adapter]]:
+    if not mappings:
+        return ADAPTERS
+    from analyzer.read.mapped import adapters_of
+
+    return adapters_of(mappings)
 
 
 def _named(sources: Iterable[Source]) -> list[int]:

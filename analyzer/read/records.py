@@ -392,6 +392,8 @@ def _sequence(text: bytes, start: int, *, utf8: bool) -> Block:
 
 
 def _database(stream: Readable, digest: Digest) -> Iterator[Block]:
+    from analyzer.read import databases
+
     size = 0
 
     def pieces() -> Iterator[bytes]:
@@ -403,12 +405,12 @@ def _database(stream: Readable, digest: Digest) -> Iterator[Block]:
 
     first = 0
     try:
-        for rows in archives.rows(pieces()):
+        for rows in databases.rows(pieces()):
             count = len(rows)
             pointers, texts = [pointer for pointer, _ in rows], [text for _, text in rows]
             yield Block(first, texts, [0] * count, [size] * count, [1] * count, pointers)
             first += count
-    except archives.BROKEN as error:
+    except databases.BROKEN as error:
         yield Block(first, [str(error).encode()], [0], [size], [1], [""])
 
 

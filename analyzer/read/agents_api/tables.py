@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 
 from analyzer.read.agents_api.wire import Record, decode_record
 from analyzer.read.rows import Rows
@@ -23,7 +23,7 @@ class Tables:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._token = b'"' + secrets.token_hex(12).encode()
+        self._token = b'"' + os.urandom(12).hex().encode()
         self._cuts: dict[bytes, list[tuple[bytes, bytes]]] = {}
 
     def decode(self, raw: bytes) -> Record:
