@@ -50,7 +50,7 @@ from analyzer.replay.strays import misdirected, strays_of
 from analyzer.replay.verdicts import verdicts_of
 from analyzer.rules.catalogue import RULES, Rule
 from analyzer.rules.engine import run
-from analyzer.summary import counts_of, hops, rules_not_run, summarise, tally
+from analyzer.summary import counts_of, definitions, hops, rules_not_run, summarise, tally
 from analyzer.trace import Settings, Trace
 
 Frames = dict[str, pl.DataFrame]
@@ -261,7 +261,7 @@ def gathered(
     found = settle_across(whole.pop("found"), fleet, misdirected(whole.pop("strays")))
     findings = _ordered(pl.concat([found, fleet, _crash_findings(crashed)]))
     findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
-    counts = whole.pop("counts")
+    counts = pl.concat([whole.pop("counts"), definitions(whole["schemas"], whole["offers"])])
     idle = rules_not_run(counts, rules)
     absent = {each["rule"] for each in idle} | {rule for rule, _ in crashed}
     named = pl.col("source").is_in(_named(sources))

@@ -68,11 +68,6 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     yield "judged", "session create", asked
     yield "failed", "session create", refused
     yield "unjudged/session create", "request_not_recorded", unasked
-    bare = trace.offers.filter((pl.col("state") == "offered") & pl.col("schema_id").is_null())["tool"].n_unique()
-    yield "seen", "definition", trace.schemas.height + bare
-    yield "judged", "definition", trace.schemas.height
-    yield "failed", "definition", trace.schemas["problem"].drop_nulls().len()
-    yield "unjudged/definition", "schema_unavailable", bare
     remote = trace.calls.filter(trace.calls["kind"] == "mcp")["call"]
     yield "seen", "model call", trace.calls.height - remote.len()
     yield "seen", "MCP", remote.len()
@@ -96,6 +91,18 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     answers = judged["final"] or _finals(trace)
     yield "seen", "final object", answers
     yield "unjudged/final object", "no_final_schema", answers - judged["final"]
+
+
+def definitions(schemas: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
+    """COUNTS of the definitions of tools, from SCHEMAS and OFFERS of all partitions: these share most of them."""
+    bare = offers.filter((pl.col("state") == "offered") & pl.col("schema_id").is_null())["tool"].n_unique()
+    rows = [
+        ("seen", "definition", schemas.height + bare),
+        ("judged", "definition", schemas.height),
+        ("failed", "definition", schemas["problem"].drop_nulls().len()),
+        ("unjudged/definition", "schema_unavailable", bare),
+    ]
+    return pl.DataFrame([row for row in rows if row[2]], schema=COUNTS, orient="row")
 
 
 def _verdicts(trace: Trace, remote: pl.Series) -> pl.DataFrame:

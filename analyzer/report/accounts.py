@@ -115,6 +115,15 @@ def inputs(paper: Paper, audit: Audit) -> None:
         paper.line("nothing to read", indent=2)
 
 
+def notes(paper: Paper, audit: Audit) -> None:
+    """What is wrong with the suppressions, and what the baseline has to say."""
+    if not audit.notes:
+        return
+    paper.heading("Suppressions and baseline")
+    for note in audit.notes:
+        paper.wrapped(visible(note, limit=1000), indent=2, hang=2)
+
+
 def _input(each: dict[str, Any]) -> list[Words]:
     unreadable: Words = (f"{each['unreadable']} unreadable", "error") if each["unreadable"] else "all read"
     known: Words = each["format"] or ("not recognised", "error")

@@ -47,6 +47,7 @@ def page(audit: Audit, *, next_command: str, statistics: bool = False, width: in
         accounts.hops(paper, audit)
         accounts.coverage(paper, audit)
         accounts.rules_not_run(paper, audit)
+    accounts.notes(paper, audit)
     accounts.inputs(paper, audit)
     paper.heading("Next")
     paper.exact(next_command, indent=2)

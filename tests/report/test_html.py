@@ -124,3 +124,10 @@ def test_the_same_audit_gives_the_same_bytes_and_beyond_the_most_the_rest_is_sta
     monkeypatch.setattr("analyzer.report.html.findings.MOST", 2)
     _, data = read(made)
     assert (len(data["findings"]["rows"]), data["findings"]["left_out"]) == (2, 1)
+
+
+def test_partitions_leave_no_trace() -> None:
+    logs = [str(path) for path in sorted((ROOT / "sample_traces").iterdir()) if path.name[0].isdigit()]
+    contracts = [str(ROOT / "sample_traces" / "contracts.json")]
+    whole, parts = (b"".join(html.pieces(audited(logs, contracts=contracts, partitions=count))) for count in (1, 3))
+    assert parts == whole

@@ -44,6 +44,9 @@ def test_filter_search_and_drill_down(page: Page, sample: Path) -> None:
     page.click(".faults button")
     page.until("return location.hash === '#findings'")
     assert "executed-despite-mismatch" in page.text(".detail")
+    page.run("openFinding(FINDINGS.findIndex(each => each.rule === 'OUT001'))")
+    assert page.run(WHOLE)
+    page.run("openFinding(FAULTS[0][0])")
     everything = page.text(".shown")
     page.click(".chip[aria-pressed='true']")  # errors off
     page.until("return !document.querySelector('.list .badge.error')")
@@ -67,6 +70,11 @@ def test_filter_search_and_drill_down(page: Page, sample: Path) -> None:
     assert page.complaints() == []
 
 
+WHOLE = """
+const row = document.querySelector('.list [aria-selected=true]').getBoundingClientRect();
+const box = document.querySelector('.list').getBoundingClientRect();
+return row.top >= box.top && row.bottom <= box.bottom && row.bottom <= innerHeight;
+"""
 MARKED = "return [...document.querySelectorAll('.detail li.guilty')].map(each => each.textContent)"
 
 

@@ -114,8 +114,10 @@ def test_what_was_not_judged_not_run_and_not_read_is_said() -> None:
         inputs=[source(), source(path="other.log", format="", records=0)],
         problems=[OSError("cannot read: Permission denied at locked.log")],
         unrecognised=["README.md"],
+        notes=["the suppression of rule ARG001 expired on 2020-01-31"],
     )
     for part in (
+        "the suppression of rule ARG001 expired on 2020-01-31",
         "99.9 % of what was owed a verdict has one",
         "2 judged in a window where the table changed",
         "1  schema_ambiguous",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_CALLS = 5_000
 _MOST_SCHEMAS = 1_000
+_OF_NO_CALL = ("DRIFT", "LOG", "TOOL")  # these stand where tables and records are
 _LINES = 120
 _RESULT_LINES = 60
 _DECODED = 200_000  # characters of a payload that is laid out; a longer one is data
@@ -41,20 +42,25 @@ class Calls:
 
     def _read(self, audit: Audit) -> None:
         named = audit.findings.select("session", "call_id", "seq").unique()
-        calls = self._frames["calls"].sort("session", "seq", "call")
-        mine = (
-            calls.join(named.filter(pl.col(key).is_not_null()), on=["session", key], how="semi", maintain_order="left")
-            for key in ("call_id", "seq")
-        )
-        calls = pl.concat(mine).unique(["session", "call"], keep="first", maintain_order=True)
         results = self._frames["results"].filter(pl.col("rank") == 0)
-        answers = results.select("session", "call", "error", answer=pl.coalesce("text", "structured"))
-        joined = calls.join(answers, on=["session", "call"], how="left", maintain_order="left")
-        wanted = ("session", "call", "call_id", "seq", "pointer", "text", "error", "answer", "outcome")
+        answers = results.select("session", "call", "error", answered="seq", answer=pl.coalesce("text", "structured"))
+        calls = self._frames["calls"].join(answers, on=["session", "call"], how="left", maintain_order="left")
+        mine = (
+            calls.join(
+                named.filter(pl.col(theirs).is_not_null()),
+                left_on=["session", key],
+                right_on=["session", theirs],
+                how="semi",
+                maintain_order="left",
+            )
+            for key, theirs in (("call_id", "call_id"), ("seq", "seq"), ("answered", "seq"))
+        )
+        joined = pl.concat(mine).unique(["session", "call"], keep="first", maintain_order=True)
+        wanted = ("session", "call", "call_id", "seq", "answered", "pointer", "text", "error", "answer", "outcome")
         for row in joined.sort("session", "seq", "call").select(wanted).iter_rows(named=True):
-            if row["call_id"] is not None:
-                self._rows.setdefault((row["session"], row["call_id"]), []).append(row)
-            self._rows.setdefault((row["session"], row["seq"]), []).append(row)
+            places = {row["call_id"], row["seq"], row["answered"]} - {None}
+            for place in places:
+                self._rows.setdefault((row["session"], place), []).append(row)
 
     def of(self, finding: dict[str, Any]) -> int | None:
         """The place in `told` of the call that a finding is about; None where it has none, or there are too many."""
@@ -80,13 +86,17 @@ class Calls:
         return self._known[key]
 
     def _meant(self, finding: dict[str, Any]) -> dict[str, Any] | None:
-        """The call with the id and at the place of a finding; of one without an id the call where it stands."""
+        """The call with the id and at the place of a finding; of one without an id the only call that it can be."""
         if finding["call_id"] is not None:
             rows = self._rows.get((finding["session"], finding["call_id"]), [])
             return next((row for row in rows if row["seq"] == finding["seq"]), rows[0] if rows else None)
-        rows = self._rows.get((finding["session"], finding["seq"]), []) if finding["seq"] is not None else []
+        if finding["seq"] is None or finding["rule"].startswith(_OF_NO_CALL):
+            return None
+        rows = self._rows.get((finding["session"], finding["seq"]), [])
         at = (finding["location"] or {}).get("pointer") or ""
-        return next((row for row in rows if row["pointer"] and at.endswith(row["pointer"])), None)
+        return next(
+            (row for row in rows if row["pointer"] and at.endswith(row["pointer"])), rows[0] if len(rows) == 1 else None
+        )
 
     def schema(self, schema_id: str | None) -> None:
         """Keep a schema for the page."""

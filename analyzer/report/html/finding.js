@@ -28,7 +28,7 @@ function beside(finding, paper) {
   const judged = schema && lines(`Schema ${contract.schema}, ${contract.origin}`, schema, keywords, paper);
   const other = call && !paper && (answered ? lines("Arguments", call.arguments, nothing) : lines("Result", call.result, nothing));
   return [
-    (payload || judged) && [el("h3", {}, payload && judged ? "The call beside the schema in force" : payload ? "The call" : "The schema"), el("div", { class: "beside" }, payload, judged)],
+    (payload || judged) && [el("h3", {}, payload && judged ? `The ${answered ? "result" : "call"} beside the schema in force` : payload ? (answered ? "The result" : "The call") : "The schema"), el("div", { class: "beside" }, payload, judged)],
     other && [el("h3", {}, answered ? "The call" : "What came back"), call.error && el("p", { class: "mono" }, call.error), other],
   ];
 }

@@ -41,8 +41,8 @@ function showFilters() {
 function refresh(reset) {
   const items = filtered();
   const at = reset ? 0 : items.findIndex((finding) => finding.at === STATE.finding);
-  list.show(items, at);
   shown.textContent = `${number(items.length)} of ${counted(FINDINGS.length, "finding")}`;
+  list.show(items, at);
   if (list.at >= 0) pickFinding(list.items[list.at]);
   else detail.replaceChildren(el("p", { class: "empty" }, FINDINGS.length ? "No finding matches. Esc clears the filters." : "Nothing was found."));
 }

@@ -88,7 +88,7 @@ def _timelines(
         .group_by("session")
         .agg(end=pl.col("seq").max(), since=pl.col("time").min(), until=pl.col("time").max())
     )
-    for name, end, since, until in spans.iter_rows():
+    for name, end, since, until in spans.sort("session").iter_rows():
         times = [None if time is None else f"{time:%Y-%m-%d %H:%M:%S}" for time in (since, until)]
         drawn[places[name]] = {"end": end, "times": times, "turns": [], "calls": [], "changes": []}
     for row in frames["turns"].filter(mine).sort("session", "since").iter_rows(named=True):
