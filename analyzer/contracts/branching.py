@@ -35,10 +35,14 @@ _MULTIPLY = (b'"$ref"', b'"$dynamicRef"', b'"$recursiveRef"', b'"unevaluated')
 
 
 class Branching(NamedTuple):
-    """The most looks at any one value, capped at `MAX_LOOKS` + 1, and whether a reference leads back to itself."""
+    """The most looks at any one value, capped at `MAX_LOOKS` + 1, and whether a reference leads back to itself.
+
+    `chain` bounds how many subschemas stand inside one another at one value, by nesting and by references.
+    """
 
     looks: int
     recursive: bool
+    chain: int = 1
 
 
 def surely_few(text: bytes, most: int) -> bool:
@@ -60,7 +64,8 @@ def branching(root: object, references: References) -> Branching:
     here: dict[int, int] = {}
     worst: dict[int, int] = {}
     open_: set[int] = set()
-    recursive = False
+    chains: dict[int, int] = {}
+    recursive = looping = False
     stack: list[tuple[object, bool]] = [(root, False)]
     while stack:
         schema, done = stack.pop()
@@ -77,20 +82,24 @@ def branching(root: object, references: References) -> Branching:
             continue
         open_.discard(key)
         same, below = 1 + _compared(schema), {_MEMBER: 0}
-        deepest_same = 0
+        deepest_same = chain = 0
         for label, child in _children(references, schema):
             if label is _SAME:
                 same += here.get(id(child), 1)
+                chain = max(chain, chains.get(id(child), 1))
+                looping = looping or id(child) in open_
                 deepest_same += worst.get(id(child), 1)
             else:
                 below[label] = below.get(label, 0) + worst.get(id(child), 1)
+        chains[key] = chain + 1
         # Keywords that look at every member add to each one that has a schema of its own.
         anywhere = below.pop(_MEMBER)
         under = max([anywhere, *(anywhere + count for count in below.values())])
         again = _AGAIN if isinstance(schema, dict) and not _UNEVALUATED.isdisjoint(schema) else 1
         here[key] = min(same * again, MAX_LOOKS + 1)
         worst[key] = min(max(same * again, deepest_same * again, under), MAX_LOOKS + 1)
-    return Branching(worst[id(root)], recursive)
+    # Around a loop at one value a chain may pass every subschema there is.
+    return Branching(worst[id(root)], recursive, len(chains) if looping else max(chains.values()))
 
 
 def _compared(schema: object) -> int:

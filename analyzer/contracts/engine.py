@@ -32,6 +32,10 @@ MAX_PATTERNS: Final = 500
 #: Steps back of one pattern on one text, after which it is undecided: about a millisecond.
 MAX_BACKTRACKS: Final = 50_000
 
+#: Subschemas inside one another, times levels of a payload: the engine's own stack, which ends the process somewhere
+#: past 150,000 (measured with `not` and `if` in a chain of references).
+MAX_CHAIN: Final = 50_000
+
 #: Values in a payload beyond which only the first failure is told.
 MAX_EXPLAINED: Final = 20_000
 
@@ -129,10 +133,18 @@ class Judge:
             options["keywords"] = {"contentEncoding": _AsBefore, "contentMediaType": _AsBefore}
         regex = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
         self._engine = engine(schema, offline=True, validate_formats=assert_formats, pattern_options=regex, **options)
-        self.is_valid = self._engine.is_valid if self._branching.looks <= _MOST_FREE else self._is_valid_if_bounded
+        free = self._branching.looks <= _MOST_FREE and self._branching.chain * (MAX_DEPTH + 1) <= MAX_CHAIN
+        self.is_valid = self._engine.is_valid if free else self._is_valid_if_bounded
 
     def _is_valid_if_bounded(self, payload: object) -> bool:
-        return not self._unbounded(payload) and self._engine.is_valid(payload)
+        return not self._too_deep(payload) and not self._unbounded(payload) and self._engine.is_valid(payload)
+
+    def _too_deep(self, payload: object) -> bool:
+        chain = self._branching.chain
+        if not self._branching.recursive and chain * (MAX_DEPTH + 1) <= MAX_CHAIN:
+            return False
+        levels = depth(payload)
+        return (self._branching.recursive and levels > MAX_DEPTH) or chain * (levels + 1) > MAX_CHAIN
 
     def _unbounded(self, payload: object) -> bool:
         looks = self._branching.looks
@@ -146,7 +158,7 @@ class Judge:
         """
         if self.problem is not None:
             return "unverifiable", self.problem
-        if self._branching.recursive and depth(payload) > MAX_DEPTH:
+        if self._too_deep(payload):
             return "unverifiable", "payload_too_deep"
         if self._unbounded(payload):
             return "unverifiable", "engine_failed"
@@ -167,7 +179,7 @@ class Judge:
         A failed `anyOf` or `oneOf` is followed by what its nearest branch misses, a level deeper. Keywords that are
         undecided are left out; at most `limit` failures of level 0 are told.
         """
-        if self.problem is not None or self._unbounded(payload):
+        if self.problem is not None or self._too_deep(payload) or self._unbounded(payload):
             return []
         if self._costly(payload):
             return [Violation("", "", "", "one of too many alternatives to be told apart", text_of(payload))]
