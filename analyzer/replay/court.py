@@ -118,12 +118,13 @@ class Court:
     def _plain(self, owed: pl.DataFrame) -> pl.Series:
         """`_VALID` for what plainly keeps its schema, `_UNJUDGED` for what has none, `_PLAIN` for what may not keep it.
 
-        All that is no plain object or array is `_CAREFUL`. Equal texts under one schema are judged once.
+        All that is no plain object or array is `_CAREFUL`. Equal texts under one schema are judged once, and schema by
+        schema: a validator that is still in the processor's cache takes half the time.
         """
         simple = ~pl.col("between") & (pl.col("text") != "")
         if self._spoiled:
             simple &= ~pl.col("event").is_in(list(self._spoiled))
-        groups = owed.filter(simple).group_by("schema_id", "text").agg("place")
+        groups = owed.filter(simple).group_by("schema_id", "text").agg("place").sort("schema_id")
         found = pl.Series(self._glances(groups["schema_id"], groups["text"]), dtype=pl.UInt8)
         every = groups.select("place", found.alias("found")).explode("place")
         return pl.zeros(owed.height, pl.UInt8, eager=True).scatter(every["place"], every["found"])

@@ -70,10 +70,9 @@ def plain_values(texts: pl.Series) -> Iterator[Any]:
     A value is made when it is asked for: of long outputs a million would not fit into memory.
     """
     # As bytes: a Python string of a text with one emoji takes four bytes for every character.
-    raws, deep = _unmarked(texts).cast(pl.Binary).to_list(), _maybe_deep(texts)
-    for place, raw in enumerate(raws):
+    for raw in _readable(texts).cast(pl.Binary).to_list():
         try:
-            value = None if raw is None or (place in deep and too_deep(raw)) else _decode(raw)
+            value = None if raw is None else _decode(raw)
         except (msgspec.DecodeError, RecursionError):
             value = None
         # What is written again just as it stands has no member twice; this is true of nearly all.
@@ -83,20 +82,18 @@ def plain_values(texts: pl.Series) -> Iterator[Any]:
 _PLAIN = (dict, list)
 
 
-def _unmarked(texts: pl.Series) -> pl.Series:
-    """The texts, null in the place of those that are too long to be read or hold a number that is."""
-    marked = texts.str.len_bytes() > MAX_PAYLOAD
+def _readable(texts: pl.Series) -> pl.Series:
+    """The texts, null in the place of those that are too long, nested too deep, or hold a number that is too long."""
+    length = texts.str.len_bytes()
     numbers = texts.str.contains(_DIGITS).arg_true()
-    if numbers.len():
-        long = texts.gather(numbers).str.contains(_LONG_NUMBER.pattern)
-        marked = marked.scatter(numbers.filter(long), True)
+    numbers = numbers.filter(texts.gather(numbers).str.contains(_LONG_NUMBER.pattern))
+    deep = (length > MAX_DEPTH * 2).arg_true()
+    deep = deep.filter(texts.gather(deep).str.count_matches(r"[\[{]") > MAX_DEPTH)
+    nested = [too_deep(raw) for raw in texts.gather(deep).cast(pl.Binary).to_list()]
+    marked = (
+        (length > MAX_PAYLOAD).scatter(numbers, True).scatter(deep.filter(pl.Series(nested, dtype=pl.Boolean)), True)
+    )
     return texts.set(marked, None) if marked.any() else texts
-
-
-def _maybe_deep(texts: pl.Series) -> set[int]:
-    """The places of the texts with more brackets than may be nested."""
-    long = (texts.str.len_bytes() > MAX_DEPTH * 2).arg_true()
-    return set(long.filter(texts.gather(long).str.count_matches(r"[\[{]") > MAX_DEPTH))
 
 
 def _readings(text: str, *, plain: bool) -> tuple[str | None, tuple[str, str] | None]:
