@@ -12,6 +12,7 @@ import polars as pl
 
 from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
 from analyzer.read.columns import QUOTED, SHARED, Columns, iso_times
+from analyzer.read.wires import Wires
 
 Row = tuple[Any, ...]
 
@@ -116,6 +117,7 @@ class Rows:
         self.shared: dict[str, Any] = {}
         """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file."""
         self._known_tables: set[str] = set()
+        self._wires = Wires()
         self._settled: dict[str, Columns] = {}
         self._bulk: dict[tuple[Any, ...], _Bulk] = {}
         self._numbers = _Numbers()
@@ -195,7 +197,7 @@ class Rows:
         frames = {name: self._frame(name, texts) for name in RECORDED}
         self._settled, self._bulk, self._numbers, self.count = {}, {}, _Numbers(), 0
         self.takes += 1
-        return frames
+        return self._wires.join(frames)
 
     def _frame(self, name: str, texts: pl.Series) -> pl.DataFrame:
         parts = [bulk.made(texts) for bulk in self._bulk.values() if bulk.frame == name and bulk.columns.height]

@@ -122,9 +122,12 @@ def _lost(trace: Trace) -> pl.DataFrame:
     if passed.is_empty():
         return NONE
     success = pl.col("success")
+    ran = shown.filter(shown["stage"] == "executor")["result"].unique()
+    # What is resent is no end of its own, but where another wire shows the execution it is all the model was told.
+    end = (pl.col("stage") != "history") | pl.col("result").is_in(ran.implode())
     both = (
         shown.filter(pl.col("result").is_in(passed.drop_nulls().implode()))
-        .filter(success.is_not_null(), pl.col("stage") != "history")
+        .filter(success.is_not_null(), end)
         .sort("result", "seq", "event", "pointer")
         .group_by("result", maintain_order=True)
         .agg(

@@ -1,0 +1,184 @@
+"""Two wires of one call in one file: what the model asked for, and what a server was then asked to run.
+
+A log may hold a model's requests and the messages of MCP servers side by side. A request to run a tool is shown once
+more in the session of the call that it is the execution of, so that the two are compared; both stay what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from analyzer.frames import CALL_SIGHTINGS, EVENTS, PART_BITS, RECORD_BITS, RESULT_SIGHTINGS
+
+Frames = dict[str, pl.DataFrame]
+Row = dict[str, Any]
+Key = tuple[str | None, str | None]
+"""Session and pair id of a call."""
+
+_SERVER = "mcp-jsonrpc"
+_SAME = ("session", "turn", "wire", "call_id", "pair_id")  # of an execution and the call it is of
+_MADE = ("item", "done", "stream")
+_PART = 1 << PART_BITS - 1  # parts from here on are those of the model's session
+_OTHER = re.compile(r"[^A-Za-z0-9_-]")  # what clients replace in the names of servers and tools
+_MOST = 20_000  # calls of one file that may still be run
+
+
+class Wires:
+    """Joins the wires of each file; what a server runs later than in the next frames is not found any more."""
+
+    def __init__(self) -> None:
+        self._before = CALL_SIGHTINGS.to_frame()
+        self._told: dict[Key, int] = {}
+        """Executed calls whose result goes back to the model: the event that showed it at the server."""
+
+    def join(self, frames: Frames) -> Frames:
+        """The frames with the executions that a server's messages show, and with what came of them."""
+        calls, results = frames["call_sightings"], frames["result_sightings"]
+        served = calls["wire"] == _SERVER
+        asked = pl.concat([self._before, calls.filter(~served)]).filter(
+            pl.col("stage").is_in(_MADE), pl.col("owed_by") == "client", pl.col("name").is_not_null()
+        )
+        self._before = asked.tail(_MOST)
+        run = calls.filter(served, pl.col("stage") == "item", pl.col("name").is_not_null())
+        mixed = set(_sources(asked)) & set(_sources(run))
+        if not mixed and not self._told:
+            return frames
+        answered = _answered(results)
+        pairs = [pair for source in sorted(mixed) for pair in _pairs(_of(asked, source), _of(run, source), answered)]
+        executed = pl.DataFrame([_executed(*pair) for pair in pairs], CALL_SIGHTINGS, orient="row")
+        ended = pl.DataFrame(list(self._ended(pairs, results, answered)), RESULT_SIGHTINGS, orient="row")
+        events = _events(frames["events"], executed, ended)
+        results = self._passed_on(results)
+        return frames | {
+            "events": pl.concat([frames["events"], events]).sort("event"),
+            "call_sightings": pl.concat([calls, executed]).sort("event", maintain_order=True),
+            "result_sightings": pl.concat([results, ended]).sort("event", maintain_order=True),
+        }
+
+    def _ended(
+        self, pairs: list[tuple[Row, Row]], results: pl.DataFrame, answered: dict[Key, int]
+    ) -> Iterator[list[Any]]:
+        """What the server answered, as the session of the call shows it, where the model was told after that."""
+        waiting: dict[Key, list[tuple[Row, Row]]] = {}
+        for call, run in pairs:
+            waiting.setdefault((run["session"], run["pair_id"]), []).append((call, run))
+        for result in (
+            results.filter(pl.col("wire") == _SERVER).sort("event", maintain_order=True).iter_rows(named=True)
+        ):
+            found = waiting.get((result["session"], result["pair_id"]), [])
+            pair = next((each for each in found if each[1]["event"] < result["event"]), None)
+            if pair is None or result["event"] & _PART:
+                continue
+            found.remove(pair)
+            call = pair[0]
+            key = (call["session"], call["pair_id"])
+            if answered.get(key, result["event"]) >= result["event"]:
+                self._told[key] = result["event"]
+                own = {"stage": "executor", "item_id": f"{call['pair_id']}@{result['event']}", "name": None}
+                row = {**result, **{name: call[name] for name in _SAME}, **own, "event": result["event"] + _PART}
+                yield [row[name] for name in RESULT_SIGHTINGS]
+
+    def _passed_on(self, results: pl.DataFrame) -> pl.DataFrame:
+        """What the model is told of an execution is a copy of what the server answered."""
+        if not self._told:
+            return results
+        places = []
+        answers = results.with_row_index("place").filter(pl.col("stage").is_in(["message", "post"]))
+        for place, session, pair, event in answers.select("place", "session", "pair_id", "event").iter_rows():
+            if self._told.get((session, pair), event) < event:
+                del self._told[session, pair]
+                places.append(place)
+        copies = pl.int_range(results.height, eager=True).is_in(pl.Series(places, dtype=pl.Int64).implode())
+        return results.with_columns(stage=pl.when(copies).then(pl.lit("history")).otherwise("stage"))
+
+
+def _events(events: pl.DataFrame, *shown: pl.DataFrame) -> pl.DataFrame:
+    """The events in which executions are shown: those of the server once more, in the session of the call."""
+    where = pl.concat([each.select(event=pl.col("event") - _PART, of="session", within="turn") for each in shown])
+    same = [name for name in EVENTS if name not in ("session", "turn", "event", "kind", "event_id")]
+    moved = events.join(where, on="event", maintain_order="right").select(
+        *same,
+        event=pl.col("event") + _PART,
+        session="of",
+        turn="within",
+        kind=pl.lit("notice"),
+        event_id=pl.lit(None, pl.String),
+    )
+    return moved.select(list(EVENTS))
+
+
+def _sources(calls: pl.DataFrame) -> list[int]:
+    return (calls["event"] // (1 << RECORD_BITS + PART_BITS)).unique().to_list()
+
+
+def _of(calls: pl.DataFrame, source: int) -> list[Row]:
+    mine = calls.filter(pl.col("event") // (1 << RECORD_BITS + PART_BITS) == source).sort("event", maintain_order=True)
+    return mine.unique(["session", "pair_id", "item_id"], keep="first", maintain_order=True).to_dicts()
+
+
+def _answered(results: pl.DataFrame) -> dict[Key, int]:
+    """The first event that shows the result of a call, by session and pair."""
+    first = results.group_by("session", "pair_id", maintain_order=True).agg(pl.col("event").min())
+    return {(session, pair): event for session, pair, event in first.iter_rows()}
+
+
+def _pairs(asked: list[Row], run: list[Row], answered: dict[Key, int]) -> Iterator[tuple[Row, Row]]:
+    """Calls with their executions: those with equal arguments first; another one only where no other can be meant."""
+    waiting: dict[str, list[Row]] = {}
+    for call in asked:
+        for name in {_flat(call["name"]), _flat(f"mcp__{call['server']}__{call['name']}")}:
+            waiting.setdefault(name, []).append(call)
+    taken: set[int] = set()
+    left: list[tuple[Row, list[Row]]] = []
+    for each in run:
+        if each["event"] & _PART:
+            continue  # of a record with more parts than there is room for
+        found = [call for name in _names(each) for call in waiting.get(name, ()) if call["event"] < each["event"]]
+        found = [call for call in found if id(call) not in taken]
+        same = next((call for call in found if _value(call) == _value(each)), None)
+        if same is None:
+            left.append((each, found))
+        else:
+            taken.add(id(same))
+            yield same, each
+    for each, found in left:
+        still = [
+            call
+            for call in found
+            if id(call) not in taken
+            and answered.get((call["session"], call["pair_id"]), each["event"]) >= each["event"]
+        ]
+        if len(still) == 1:
+            taken.add(id(still[0]))
+            yield still[0], each
+
+
+def _names(run: Row) -> list[str]:
+    """What clients call a server's tool."""
+    server, name = run["server"], run["name"]
+    return list(
+        dict.fromkeys(_flat(each) for each in (f"mcp__{server}__{name}", name, f"{server}__{name}", f"{server}_{name}"))
+    )
+
+
+def _flat(name: str) -> str:
+    return _OTHER.sub("_", name)
+
+
+def _value(call: Row) -> Any:
+    try:
+        return msgspec.json.decode(call["text"] or "{}")
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return call["text"]
+
+
+def _executed(call: Row, run: Row) -> list[Any]:
+    """The execution as the session of the call shows it."""
+    own = {name: call[name] for name in (*_SAME, "kind", "server", "name")}
+    row = {**run, **own, "event": run["event"] + _PART, "stage": "executor", "reply": None, "item_id": None}
+    return [row[name] for name in CALL_SIGHTINGS]
