@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from analyzer.contracts.compare import breaking, compare
+from analyzer.contracts.compare import Comparison, breaking, compare
 from analyzer.contracts.versions import versions
 from analyzer.report.finding import origin
 from analyzer.report.paper import Paper, Words
@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 
 def records(audit: Audit) -> list[dict[str, Any]]:
     """One record a version: the columns of VERSIONS, and `relation` and `breaks` against the version before it."""
+    return [row for row, _ in compared(audit)]
+
+
+def compared(audit: Audit) -> list[tuple[dict[str, Any], Comparison | None]]:
+    """The records, each with the comparison to the version before it."""
     rows = versions(audit.frames).to_dicts()
     texts = dict(audit.frames["schemas"].select("schema_id", "text").iter_rows())
+    told: list[Comparison | None] = [None] * len(rows)
     for row in rows:
         row["relation"] = row["breaks"] = None
-    for before, row in pairwise(rows):
+    for number, (before, row) in enumerate(pairwise(rows), 1):
         if (before["tool"], before["role"]) == (row["tool"], row["role"]):
             found = compare(*(msgspec.json.decode(texts[each["schema_id"]]) for each in (before, row)))
             row["relation"], row["breaks"] = found.relation, breaking(found, role=row["role"]).verdict
-    return rows
+            told[number] = found
+    return list(zip(rows, told, strict=True))
 
 
 def told(paper: Paper, audit: Audit) -> None:

@@ -105,6 +105,10 @@ def test_the_sample_traces_bring_their_calls_schemas_timelines_and_contracts() -
     refund = next(each for each in data["contracts"] if (each["tool"], each["role"]) == ("refund_order", "arguments"))
     assert [version["number"] for version in refund["versions"]] == [1, 2]
     assert refund["versions"][1]["breaks"] == "breaking"
+    assert [change[:2] for change in refund["versions"][1]["changes"]][:2] == [
+        ["property added", "/properties/approval_ref"],
+        ["required added", "/properties/approval_ref"],
+    ]
     assert refund["versions"][0]["schema"] in data["schemas"]
 
 

@@ -18,7 +18,9 @@ function versionSheet(version) {
     el("p", {}, el("span", { class: "name" }, `Version ${version.number}`), " ", el("code", {}, version.schema), version.relation && [" ", el("span", { class: version.breaks === "breaking" ? "error" : "dim" }, `${version.relation}${version.relation.endsWith("er") ? " than before" : ""}, ${told}`)]),
     el("p", { class: "dim" }, `${version.origin}; ${version.sessions === 1 ? `only in ${version.first}` : `${number(version.sessions)} sessions, ${version.first} to ${version.last}`}`),
     judged ? [stacked(parts, 600, 10), el("div", { class: "legend" }, parts.filter((part) => part[1]).map(([kind, , words]) => el("span", {}, el("i", { class: kind.slice(2) }), words)))] : el("p", { class: "dim" }, "Nothing was judged by it."),
-    schema && el("details", {}, el("summary", {}, "The schema"), lines(`Schema ${version.schema}`, schema, new Set())));
+    version.changes.length > 0 && sheet([["changed", ""], ["at", ""], ["from → to", ""], ["", ""]], version.changes.map(([kind, place, sides, direction]) => [kind, el("code", {}, place || "(root)"), el("code", {}, sides), direction])),
+    version.changes_left_out > 0 && el("p", { class: "dim" }, `and ${counted(version.changes_left_out, "more change")}`),
+    schema && el("details", {}, el("summary", {}, "The schema"), lines(`Schema ${version.schema}`, schema, new Set(version.changes.map((change) => change[1])))));
 }
 
 function pickContract(contract) {

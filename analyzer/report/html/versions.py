@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.report import versions as paper
 from analyzer.report.finding import origin
-from analyzer.report.html.shown import shown
+from analyzer.report.html.shown import POINTER, shown
+from analyzer.visible import visible_value
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
+    from analyzer.contracts.changes import Change
+    from analyzer.contracts.compare import Comparison
     from analyzer.report.html.calls import Calls
 
 _MOST = 2_000  # tools
+_MOST_CHANGES = 30  # of a version
 
 
 def versions(audit: Audit, calls: Calls) -> list[dict[str, Any]]:
@@ -21,16 +25,20 @@ def versions(audit: Audit, calls: Calls) -> list[dict[str, Any]]:
     if not {"offers", "sessions", "verdicts", "schemas"} <= audit.frames.keys():
         return []
     told: list[dict[str, Any]] = []
-    for (tool, role), same in groupby(paper.records(audit), key=lambda row: (row["tool"], row["role"])):
+    for (tool, role), same in groupby(paper.compared(audit), key=lambda each: (each[0]["tool"], each[0]["role"])):
         if len(told) == _MOST:
             break
         told.append(
-            {"tool": shown(paper.bare(tool)), "role": shown(role), "versions": [_version(row, calls) for row in same]}
+            {
+                "tool": shown(paper.bare(tool)),
+                "role": shown(role),
+                "versions": [_version(row, found, calls) for row, found in same],
+            }
         )
     return told
 
 
-def _version(row: dict[str, Any], calls: Calls) -> dict[str, Any]:
+def _version(row: dict[str, Any], found: Comparison | None, calls: Calls) -> dict[str, Any]:
     calls.schema(row["schema_id"])
     return {
         "number": row["number"],
@@ -44,4 +52,13 @@ def _version(row: dict[str, Any], calls: Calls) -> dict[str, Any]:
         "valid": row["valid"],
         "invalid": row["invalid"],
         "unverifiable": row["unverifiable"],
+        "changes": [_change(change) for change in found.changes[:_MOST_CHANGES]] if found else [],
+        "changes_left_out": max(len(found.changes) - _MOST_CHANGES, 0) if found else 0,
     }
+
+
+def _change(change: Change) -> list[str | None]:
+    """What, where, from what to what, and in which direction."""
+    sides = [visible_value(side, limit=100) for side in (change.old, change.new) if side is not None]
+    direction = None if change.direction in ("", "none") else change.direction
+    return [change.kind.replace("_", " "), shown(change.pointer, POINTER), " → ".join(sides), direction]
