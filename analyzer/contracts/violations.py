@@ -74,7 +74,9 @@ def tell(
 
     Of failed alternatives the nearest branch is told after the failure, a level deeper. `limit` counts level 0.
     """
-    certain = sorted((error for error in errors if not undecided(error)), key=_order)
+    certain = [error for error in errors if not undecided(error)]
+    if len(certain) > 1:
+        certain.sort(key=_order)
     return [violation for error in certain[:limit] for violation in _tell(error, schema, payload, 0)]
 
 
@@ -88,8 +90,11 @@ def _steps(path: Iterable[str | int]) -> list[tuple[int, int, str]]:
 
 def _tell(error: jsonschema_rs.ValidationError, schema: object, payload: object, level: int) -> Iterator[Violation]:
     """The failure itself, then what the nearest branch misses."""
-    kind = error.kind
-    actual = _at(payload, error.instance_path, error.instance)
+    # The engine makes these anew whenever they are asked for.
+    kind, at, by = error.kind, error.instance_path, error.schema_path
+    actual = _at(payload, at, _NOTHING)
+    if actual is _NOTHING:
+        actual = error.instance
     nearest: tuple[int, list[jsonschema_rs.ValidationError]] | None = None
     members: tuple[str, ...] = ()
     if isinstance(kind, _Kind.AdditionalProperties | _Kind.UnevaluatedProperties):
@@ -102,11 +107,11 @@ def _tell(error: jsonschema_rs.ValidationError, schema: object, payload: object,
     elif isinstance(kind, _Kind.OneOfMultipleValid):
         members = tuple(str(index) for index, errors in enumerate(kind.context) if not errors)
     elif isinstance(kind, _Kind.AnyOf | _Kind.OneOfNotValid):
-        nearest = _nearest(kind.context, len(error.instance_path))
+        nearest = _nearest(kind.context, len(at))
     yield Violation(
-        pointer(error.instance_path),
-        pointer(error.schema_path),
-        *_keyword(error, schema),
+        pointer(at),
+        pointer(by),
+        *_keyword(error, kind, by, schema),
         "" if isinstance(kind, _Kind.Required) else text_of(actual),
         nearest[0] if nearest else None,
         members,
@@ -117,9 +122,10 @@ def _tell(error: jsonschema_rs.ValidationError, schema: object, payload: object,
             yield from _tell(each, schema, payload, level + 1)
 
 
-def _keyword(error: jsonschema_rs.ValidationError, schema: object) -> tuple[str, str]:
+def _keyword(
+    error: jsonschema_rs.ValidationError, kind: jsonschema_rs.ValidationErrorKind, path: list[str | int], schema: object
+) -> tuple[str, str]:
     """The keyword that failed, and what the schema says there."""
-    kind, path = error.kind, error.schema_path
     if isinstance(kind, _Kind.Required):
         # `dependentRequired` fails as `required` does, at a place of its own.
         return _last(path, "required"), text_of(kind.property, _SHORT)
