@@ -33,68 +33,62 @@ class Wires:
 
     def __init__(self) -> None:
         self._before = CALL_SIGHTINGS.to_frame()
-        self._told: dict[Key, int] = {}
-        """Executed calls whose result goes back to the model: the event that showed it at the server."""
 
     def join(self, frames: Frames) -> Frames:
         """The frames with the executions that a server's messages show, and with what came of them."""
         calls, results = frames["call_sightings"], frames["result_sightings"]
         served = calls["wire"] == _SERVER
-        asked = pl.concat([self._before, calls.filter(~served)]).filter(
-            pl.col("stage").is_in(_MADE), pl.col("owed_by") == "client", pl.col("name").is_not_null()
+        before, self._before = self._before, calls.tail(_MOST)
+        if not served.any():
+            return frames
+        asked = pl.concat([before, calls]).filter(
+            pl.col("wire") != _SERVER,
+            pl.col("stage").is_in(_MADE),
+            pl.col("owed_by") == "client",
+            pl.col("name").is_not_null(),
         )
-        self._before = asked.tail(_MOST)
         run = calls.filter(served, pl.col("stage") == "item", pl.col("name").is_not_null())
         mixed = set(_sources(asked)) & set(_sources(run))
-        if not mixed and not self._told:
+        if not mixed:
             return frames
-        answered = _answered(results)
-        pairs = [pair for source in sorted(mixed) for pair in _pairs(_of(asked, source), _of(run, source), answered)]
+        answers = _answers(results)
+        pairs = [pair for source in sorted(mixed) for pair in _pairs(_of(asked, source), _of(run, source), answers)]
         executed = pl.DataFrame([_executed(*pair) for pair in pairs], CALL_SIGHTINGS, orient="row")
-        ended = pl.DataFrame(list(self._ended(pairs, results, answered)), RESULT_SIGHTINGS, orient="row")
-        events = _events(frames["events"], executed, ended)
-        results = self._passed_on(results)
+        passed_on = list(_passed_on(pairs, results, answers))
+        ended = pl.DataFrame([row for row, _ in passed_on], RESULT_SIGHTINGS, orient="row")
+        # What the model is told of an execution is a copy of what the server answered.
+        told = pl.Series([place for _, place in passed_on], dtype=pl.Int64)
+        copies = pl.int_range(results.height, eager=True).is_in(told.implode())
+        results = results.with_columns(stage=pl.when(copies).then(pl.lit("history")).otherwise("stage"))
         return frames | {
-            "events": pl.concat([frames["events"], events]).sort("event"),
+            "events": pl.concat([frames["events"], _events(frames["events"], executed, ended)]).sort("event"),
             "call_sightings": pl.concat([calls, executed]).sort("event", maintain_order=True),
             "result_sightings": pl.concat([results, ended]).sort("event", maintain_order=True),
         }
 
-    def _ended(
-        self, pairs: list[tuple[Row, Row]], results: pl.DataFrame, answered: dict[Key, int]
-    ) -> Iterator[list[Any]]:
-        """What the server answered, as the session of the call shows it, where the model was told after that."""
-        waiting: dict[Key, list[tuple[Row, Row]]] = {}
-        for call, run in pairs:
-            waiting.setdefault((run["session"], run["pair_id"]), []).append((call, run))
-        for result in (
-            results.filter(pl.col("wire") == _SERVER).sort("event", maintain_order=True).iter_rows(named=True)
-        ):
-            found = waiting.get((result["session"], result["pair_id"]), [])
-            pair = next((each for each in found if each[1]["event"] < result["event"]), None)
-            if pair is None or result["event"] & _PART:
-                continue
-            found.remove(pair)
-            call = pair[0]
-            key = (call["session"], call["pair_id"])
-            if answered.get(key, result["event"]) >= result["event"]:
-                self._told[key] = result["event"]
-                own = {"stage": "executor", "item_id": f"{call['pair_id']}@{result['event']}", "name": None}
-                row = {**result, **{name: call[name] for name in _SAME}, **own, "event": result["event"] + _PART}
-                yield [row[name] for name in RESULT_SIGHTINGS]
 
-    def _passed_on(self, results: pl.DataFrame) -> pl.DataFrame:
-        """What the model is told of an execution is a copy of what the server answered."""
-        if not self._told:
-            return results
-        places = []
-        answers = results.with_row_index("place").filter(pl.col("stage").is_in(["message", "post"]))
-        for place, session, pair, event in answers.select("place", "session", "pair_id", "event").iter_rows():
-            if self._told.get((session, pair), event) < event:
-                del self._told[session, pair]
-                places.append(place)
-        copies = pl.int_range(results.height, eager=True).is_in(pl.Series(places, dtype=pl.Int64).implode())
-        return results.with_columns(stage=pl.when(copies).then(pl.lit("history")).otherwise("stage"))
+def _passed_on(
+    pairs: list[tuple[Row, Row]], results: pl.DataFrame, answers: dict[Key, tuple[int, int]]
+) -> Iterator[tuple[list[Any], int]]:
+    """What the server answered, as the session of the call shows it, and the place of what the model was told then.
+
+    A call whose result never reached the model is as unanswered as it was.
+    """
+    waiting: dict[Key, list[tuple[Row, Row]]] = {}
+    for call, run in pairs:
+        waiting.setdefault((run["session"], run["pair_id"]), []).append((call, run))
+    for result in results.filter(pl.col("wire") == _SERVER).sort("event", maintain_order=True).iter_rows(named=True):
+        found = waiting.get((result["session"], result["pair_id"]), [])
+        pair = next((each for each in found if each[1]["event"] < result["event"]), None)
+        if pair is None or result["event"] & _PART:
+            continue
+        found.remove(pair)
+        call = pair[0]
+        event, place = answers.get((call["session"], call["pair_id"]), (0, 0))
+        if event > result["event"]:
+            own = {"stage": "executor", "item_id": f"{call['pair_id']}@{result['event']}", "name": None}
+            row = {**result, **{name: call[name] for name in _SAME}, **own, "event": result["event"] + _PART}
+            yield [row[name] for name in RESULT_SIGHTINGS], place
 
 
 def _events(events: pl.DataFrame, *shown: pl.DataFrame) -> pl.DataFrame:
@@ -121,13 +115,17 @@ def _of(calls: pl.DataFrame, source: int) -> list[Row]:
     return mine.unique(["session", "pair_id", "item_id"], keep="first", maintain_order=True).to_dicts()
 
 
-def _answered(results: pl.DataFrame) -> dict[Key, int]:
-    """The first event that shows the result of a call, by session and pair."""
-    first = results.group_by("session", "pair_id", maintain_order=True).agg(pl.col("event").min())
-    return {(session, pair): event for session, pair, event in first.iter_rows()}
+def _answers(results: pl.DataFrame) -> dict[Key, tuple[int, int]]:
+    """The first event that tells the model of a call's result, and its place among the results."""
+    told = results.with_row_index("place").filter(pl.col("stage").is_in(["message", "post"]))
+    first = told.unique(["session", "pair_id"], keep="first", maintain_order=True)
+    return {
+        (session, pair): (event, place)
+        for session, pair, event, place in first.select("session", "pair_id", "event", "place").iter_rows()
+    }
 
 
-def _pairs(asked: list[Row], run: list[Row], answered: dict[Key, int]) -> Iterator[tuple[Row, Row]]:
+def _pairs(asked: list[Row], run: list[Row], answers: dict[Key, tuple[int, int]]) -> Iterator[tuple[Row, Row]]:
     """Calls with their executions: those with equal arguments first; another one only where no other can be meant."""
     waiting: dict[str, list[Row]] = {}
     for call in asked:
@@ -147,15 +145,15 @@ def _pairs(asked: list[Row], run: list[Row], answered: dict[Key, int]) -> Iterat
             taken.add(id(same))
             yield same, each
     for each, found in left:
-        still = [
-            call
-            for call in found
-            if id(call) not in taken
-            and answered.get((call["session"], call["pair_id"]), each["event"]) >= each["event"]
-        ]
+        still = [call for call in found if id(call) not in taken and _is_open(call, each, answers)]
         if len(still) == 1:
             taken.add(id(still[0]))
             yield still[0], each
+
+
+def _is_open(call: Row, run: Row, answers: dict[Key, tuple[int, int]]) -> bool:
+    told = answers.get((call["session"], call["pair_id"]))
+    return told is None or told[0] >= int(run["event"])
 
 
 def _names(run: Row) -> list[str]:
