@@ -17,9 +17,10 @@ CHAINS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def settle(hits: pl.DataFrame) -> pl.DataFrame:
     """HITS without those that another rule explains better."""
+    rules = set(hits["rule"].unique())
     for key, chain in CHAINS:
         ranks = {code: rank for rank, code in enumerate(chain)}
-        if len(ranks.keys() & set(hits["rule"].unique())) < 2:
+        if len(ranks.keys() & rules) < 2:
             continue
         mine = pl.col(key).is_not_null() & (pl.col("severity") != "info")
         rank = pl.when(mine).then(pl.col("rule").replace_strict(ranks, default=None, return_dtype=pl.Int64))

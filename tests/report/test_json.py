@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from analyzer.masking import masked
 from analyzer.report import json as report
 from tests.report.made import audit, finding, location, source
 
@@ -59,3 +60,12 @@ def test_nothing_in_it_acts_on_a_terminal_and_nothing_is_lost(hostile: str) -> N
 def test_one_finding_stands_on_one_line() -> None:
     lines = b"".join(report.pieces(audit(finding(fingerprint="a"), finding(fingerprint="b")))).splitlines()
     assert [json.loads(line.rstrip(b","))["fingerprint"] for line in lines[2:-1]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["password", "Token", "x-api-key", "Authorization", "PWD", "keyword", "colour"])
+@pytest.mark.parametrize("quote", ['"', "'", r"\"", r"\\\""])
+def test_the_look_at_all_findings_misses_none_that_the_look_at_each_hides(name: str, quote: str) -> None:
+    row = finding(message=f"{quote}{name}{quote}: {quote}Xy7Zk39fjs0aQ{quote}", hint=f"{name}=Xy7Zk39fjs0aQ11Vb2")
+    made = document(audit(row, finding(fingerprint="of another")))["findings"]
+    assert made == [masked(row), finding(fingerprint="of another")]
+    assert (row["message"] == made[0]["message"]) == (name in ("keyword", "colour"))
