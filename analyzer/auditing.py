@@ -27,7 +27,7 @@ from analyzer.findings.assemble import assemble
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.baseline import load as load_baseline
 from analyzer.findings.precedence import settle, settle_across
-from analyzer.findings.repairs import with_repairs
+from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.findings.suppress import suppress
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
@@ -206,6 +206,7 @@ def audit(
         keep_frames=keep_frames,
         redaction=current(),
         store=SchemaStore(assert_formats=settings.assert_formats) if jobs == 1 else None,
+        repairers=Repairers() if jobs == 1 else None,
     )
     recorded = ({**held, "sources": inputs} for held in recording.partitions())
     for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
@@ -355,20 +356,21 @@ def audit_partition(
     keep_frames: bool = True,
     redaction: Redaction = HIDDEN,
     store: SchemaStore | None = None,
+    repairers: Repairers | None = None,
 ) -> tuple[Frames, list[tuple[str, str]]]:
     """Audit the recorded frames of whole sessions.
 
     Concluded frames come back, and `found` (FINDINGS with `first_event`) and `counts` among them. Pure: the same frames
     give the same answer, whatever else is audited, and no payload text is kept beyond it unless `keep_frames` says so.
-    `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` keeps what
-    other partitions have found out about the same schemas.
+    `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` and
+    `repairers` keep what other partitions have found out about the same schemas.
     """
     with redacting(redaction):  # another process knows nothing of it
         trace = conclude(
             recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final, store=store
         )
         hits, crashes = run(rules, trace)
-        found = assemble(with_repairs(settle(hits), trace), trace)
+        found = assemble(with_repairs(settle(hits), trace, repairers), trace)
     kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
     answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
     if keep_frames:

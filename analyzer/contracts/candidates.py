@@ -27,6 +27,7 @@ from analyzer.pointer import pointer
 _MOST_BRANCHES = 16
 _MOST_NAMES = 40
 _DEEPEST_BRANCH = 6
+_MOST_KNOWN = 5_000
 _Place = tuple[tuple[str | int, ...], tuple[str | int, ...]]  # in the payload, in the schema
 
 
@@ -42,6 +43,13 @@ class Finder:
     nearest: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=dict)
     _sketched: dict[_Place, tuple[object, int]] = field(default_factory=dict)
     _binding_at: dict[tuple[bool, tuple[str | int, ...]], list[dict[str, object]]] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Make ready for another payload."""
+        self.sketcher.refuel()
+        for known in (self.nearest, self._sketched, self._binding_at):
+            if len(known) > _MOST_KNOWN:
+                known.clear()
 
     def plans(self, payload: object, errors: Iterable[Any], depth: int = 0) -> list[list[Plan]]:
         """For each violation its plans, the cheapest first; one error over several members is several violations."""

@@ -75,7 +75,7 @@ def repairer(
     finder = Finder(schema, Sketcher(schema, marked=True))
 
     def repaired(payload: object) -> Repair | None:
-        finder.sketcher.refuel()
+        finder.begin()
         try:
             search = _Search(bounded, finder, budget)
             edits = search.run(payload)

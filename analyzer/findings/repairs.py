@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
@@ -20,10 +20,11 @@ RULES = ("ARG001", "OUT004")
 MOST = 20
 #: Payloads beyond this many characters are data: their repair would be longer than anybody reads.
 MOST_TEXT = 20_000
+_MOST_KEPT = 2_000  # schemas whose repairers are kept from one partition to the next
 _BUDGET = 60  # payloads judged in search of one repair
 
 
-def with_repairs(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+def with_repairs(hits: pl.DataFrame, trace: Trace, repairers: Repairers | None = None) -> pl.DataFrame:
     """HITS whose `hint` begins with the smallest edit that passes, where one was found in bounded work.
 
     After it the other advertised tools are named that take the arguments. Only payloads that were judged invalid by
@@ -35,7 +36,7 @@ def with_repairs(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     from analyzer.findings.mistaken import takers  # with the engine: only where a payload failed
 
     texts = _texts(hits.filter(judged), trace)
-    said = _repaired(texts, trace)
+    said = _repaired(texts, trace, repairers or Repairers())
     others = takers(texts.filter(pl.col("role") == "arguments"), trace)
     said |= {each: f"{said[each]} {other}" if each in said else other for each, other in others.items()}
     if not said:
@@ -71,32 +72,42 @@ def _texts(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
 
 
-def _repaired(texts: pl.DataFrame, trace: Trace) -> dict[int, str]:
-    """By verdict, the smallest edit in words."""
-    from analyzer.contracts.repair import repairer  # only where a payload failed
+class Repairers:
+    """What repairs the payloads of each schema: compiled once for all partitions of a process."""
 
-    schemas = {schema_id: (dialect, text) for schema_id, dialect, text in _schemas(texts, trace).iter_rows()}
-    ways: dict[str, Callable[[object], Repair | None]] = {}
-    known: dict[tuple[str, str], str | None] = {}
-    for schema_id, text in texts.select("schema_id", "text").iter_rows():
-        if (schema_id, text) in known:
-            continue
-        if schema_id not in ways:
-            dialect, schema = schemas[schema_id]
-            ways[schema_id] = repairer(
-                msgspec.json.decode(schema),
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], Callable[[object], Repair | None]] = {}
+
+    def of(self, schema: dict[str, Any], *, assert_formats: bool) -> Callable[[object], Repair | None]:
+        """The one of a row of SCHEMAS."""
+        from analyzer.contracts.repair import repairer  # only where a payload failed
+
+        key = schema["schema_id"], assert_formats
+        if key not in self._known:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            self._known[key] = repairer(
+                msgspec.json.decode(schema["text"]),
                 budget=_BUDGET,
-                dialect=dialect,
-                assert_formats=trace.settings.assert_formats,
+                dialect=schema["dialect"],
+                assert_formats=assert_formats,
             )
-        known[schema_id, text] = _told(ways[schema_id], text)
-    rows = texts.select("verdict", "schema_id", "text").iter_rows()
-    return {verdict: told for verdict, schema_id, text in rows if (told := known[schema_id, text]) is not None}
+        return self._known[key]
 
 
-def _schemas(texts: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+def _repaired(texts: pl.DataFrame, trace: Trace, repairers: Repairers) -> dict[int, str]:
+    """By verdict, the smallest edit in words."""
     wanted = pl.col("schema_id").is_in(texts["schema_id"].unique().implode())
-    return trace.schemas.filter(wanted).select("schema_id", "dialect", "text")
+    schemas = {row["schema_id"]: row for row in trace.schemas.filter(wanted).iter_rows(named=True)}
+    known: dict[tuple[str, str], str | None] = {}
+    said = {}
+    for verdict, schema_id, text in texts.select("verdict", "schema_id", "text").iter_rows():
+        if (schema_id, text) not in known:
+            repair = repairers.of(schemas[schema_id], assert_formats=trace.settings.assert_formats)
+            known[schema_id, text] = _told(repair, text)
+        if (told := known[schema_id, text]) is not None:
+            said[verdict] = told
+    return said
 
 
 def _told(repair: Callable[[object], Repair | None], text: str) -> str | None:
