@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from analyzer.read.agents_api.pointing import marks, point_at_text
 from analyzer.read.agents_api.wire import (
+    Http,
     Record,
     Response,
     decode_http,
@@ -19,6 +20,7 @@ from analyzer.read.agents_api.wire import (
     decode_session,
     decode_string,
 )
+from analyzer.read.members import held
 from analyzer.read.openai import exchange
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -28,12 +30,12 @@ if TYPE_CHECKING:
 
 def take(single: Single, record: Record, pointer: str, place: Place) -> bool:  # noqa: C901 - one branch for each endpoint
     """A recorded request and its response."""
-    http = decode_http(record.http)
+    http, _ = held(decode_http, record.http, Http())
     path = (http.path or http.url).partition("?")[0]
     _, found, rest = path.partition("/agents/sessions")
     if not found:
         return False
-    response = decode_response(record.response) if first(record.response) == b"{" else Response()
+    response, _ = held(decode_response, record.response, Response())
     _, session, *below = [*rest.split("/"), ""]
     accepted = None if response.status is None else response.status < 400
     keys = [value for name, value in http.headers.items() if name.lower() == "idempotency-key"]
@@ -47,13 +49,13 @@ def take(single: Single, record: Record, pointer: str, place: Place) -> bool:  #
     event = single.event(record, native, "request", place.session, None, pointer, place)
     for half, where in ((http.body, "/http/body"), (response.body, "/response/body")):
         if first(half) == b'"':
-            unread = exchange.unread(exchange.opened(decode_string(half), where))
+            unread = exchange.unread(exchange.opened(held(decode_string, half, "")[0], where))
             single.rows.faults += [(event, place.session, *fault._replace(pointer=where)) for fault in unread]
     before = marks(single.rows)
     if http.method == "POST" and first(body) == b"{" and accepted is not False and not any(below):
-        single.request(decode_record(body), body_at, place, "update" if session else "create")
+        single.request(held(decode_record, body, Record())[0], body_at, place, "update" if session else "create")
     elif http.method == "POST" and first(body) in (b"{", b"["):
-        inner = decode_record(body) if first(body) == b"{" else None
+        inner = held(decode_record, body, Record())[0] if first(body) == b"{" else None
         if inner is None:
             single.all(decode_raws(body), body_at, place)
         elif first(inner.events) == b"[":
@@ -78,7 +80,7 @@ def _bodies(raw: Raw) -> Sequence[Raw | bytes]:
     """What a recorded body holds: itself, or what the text that a recorder made of it holds."""
     if first(raw) != b'"':
         return (raw,)
-    opened = exchange.opened(decode_string(raw), "")
+    opened = exchange.opened(held(decode_string, raw, "")[0], "")
     return [frame for frame in (opened.frames if opened is not None else ()) if _is_json(frame)]
 
 
@@ -96,6 +98,6 @@ def _named(raw: Raw | bytes) -> str | None:
         record = decode_record(raw)
         if record.object == "agent.session":
             return decode_session(raw).id
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return record.session_id or (None if record.session is None else record.session.id)

@@ -13,11 +13,13 @@ from analyzer.read.agents_api.wire import (
     Action,
     Agent,
     Item,
+    McpRequest,
     Record,
     Session,
     Turn,
     decode_mcp_request,
 )
+from analyzer.read.members import held
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, arguments, first, output, text_of, words
 
@@ -162,7 +164,7 @@ class Parts:
     def action(self, action: Action, at: At, pointer: str) -> None:
         """Append the rows of a required action other than a call of a function."""
         if action.type == "mcp_approval_request" and first(action.request) == b"{":
-            request = decode_mcp_request(action.request)
+            request, _ = held(decode_mcp_request, action.request, McpRequest())
             text, _ = arguments(request.arguments)
             self._rows.approvals.append(
                 (

@@ -17,8 +17,12 @@ from analyzer.read.agents_api.wire import (
     RESOURCES,
     TRACE,
     WEBHOOKS,
+    Agent,
+    Item,
     Record,
+    Session,
     Subject,
+    Turn,
     decode_agent,
     decode_item,
     decode_raws,
@@ -27,6 +31,7 @@ from analyzer.read.agents_api.wire import (
     decode_subject,
     decode_turn,
 )
+from analyzer.read.members import held
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -101,7 +106,7 @@ class Single:
         kind = KINDS.get(native) if native is not None else None
         if native in WEBHOOKS and record.object == "event":
             # They come late and in any order, and use the words of the stream: a beginning among them is none.
-            told = decode_subject(record.data) if first(record.data) == b"{" else Subject()
+            told, _ = held(decode_subject, record.data, Subject())
             self.event(record, f"{native} (webhook)", "notice", told.id or place.session, None, pointer, place)
             return True
         if kind is None or native is None:
@@ -193,13 +198,15 @@ class Single:
                 return False
             return self._page(record, pointer, inner)
         if record.object == "agent.session":
-            session = decode_session(raw)
+            session, faults = held(decode_session, raw, Session())
             event = self.event(record, "agent.session", "session", session.id, None, pointer, inner)
+            self._report(event, faults, "")
             self._parts.snapshot(session, At(event, session.id, None), "")
             return True
         if record.object == "agent.session.turn":
-            turn = decode_turn(raw)
+            turn, faults = held(decode_turn, raw, Turn())
             event = self.event(record, "agent.session.turn", "turn", turn.session_id, turn.id, pointer, inner)
+            self._report(event, faults, "")
             self._parts.turn(turn, turn.status or "", At(event, turn.session_id, turn.id))
             return True
         if record.object in RESOURCES:
@@ -244,8 +251,9 @@ class Single:
         """The body of a create or update request."""
         if first(record.agent) != b"{":
             return channel == "update"
-        agent = decode_agent(record.agent)
+        agent, faults = held(decode_agent, record.agent, Agent())
         event = self.event(record, f"request.{channel}", "request", place.session, None, pointer, place)
+        self._report(event, faults, "/agent")
         self._tables.show(agent.tools, event, place.session, channel, "/agent/tools")
         return True
 
@@ -267,8 +275,16 @@ class Single:
         turn = record.turn_id
         session = place.session or self._turn_session.get(turn or "", self.session)
         event = self.event(record, record.type or "", "item", session, turn, pointer, place)
-        self._parts.item(decode_item(raw), "done", At(event, session, turn), None, "")
+        item, faults = held(decode_item, raw, Item())
+        self._report(event, faults, "")
+        self._parts.item(item, "done", At(event, session, turn), None, "")
         return True
+
+    def _report(self, event: int, faults: list[Fault], pointer: str) -> None:
+        """Name what in a resource or request was left out because it is of another type."""
+        self.rows.faults += [
+            (event, self.session, *fault._replace(pointer=f"{pointer}{fault.pointer}")) for fault in faults
+        ]
 
 
 def _newest_first(raws: list[Raw]) -> bool:
@@ -277,7 +293,7 @@ def _newest_first(raws: list[Raw]) -> bool:
     for raw in raws:
         try:
             item = decode_item(raw)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             continue
         if item.call_id is None:
             continue
