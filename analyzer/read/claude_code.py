@@ -144,7 +144,7 @@ class ClaudeCode:
         copy = self._placed(row)
         self._when = row.timestamp or self._when
         native = row.type or "row"
-        turn = self._turn(row)
+        turn = self._turn(row) if row.sidechain or row.agent is not None or row.parent is not None else None
         kind = "item" if native in _SPOKEN and not copy else "notice" if copy or native in _NOTICES else "unknown"
         self._rows.events.append(
             (
@@ -153,7 +153,8 @@ class ClaudeCode:
                 *(native, kind, turn, None if copy else row.uuid),
             )
         )
-        self._compacted(row if row.summary else None, event)
+        if self._boundary is not None or row.summary:
+            self._compacted(row if row.summary else None, event)
         if copy:
             return True
         if row.message is not None and native in _SPOKEN:
@@ -203,11 +204,12 @@ class ClaudeCode:
             self._rows.session_states.append((event, self._session, *said, None, None, None, None, None, None))
 
     def _spoken(self, row: Row, message: Message, event: int, turn: str | None) -> None:
-        self._state(message.model, row.version, event)
-        agent = row.agent or row.parent
+        if message.model is not None:
+            self._state(message.model, row.version, event)
         if turn is not None and (self._session, turn) not in self._agents:
             self._agents.add((self._session, turn))
-            self._rows.turn_states.append((event, self._session, turn, None, agent or turn, "in_progress", None))
+            agent = row.agent or row.parent or turn
+            self._rows.turn_states.append((event, self._session, turn, None, agent, "in_progress", None))
         blocks, faults = blocks_of(message.content)
         at = At(event, self._session, "item", "/message/content", turn, reply=message.id)
         if faults:

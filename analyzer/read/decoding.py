@@ -49,7 +49,7 @@ class Decoding(Generic[R]):
         knows: Callable[[Any], float],
         *,
         owns: Callable[[R], bool] | None = None,
-        when: Callable[[R], str | float | None] = lambda record: None,  # noqa: ARG005
+        when: Callable[[R], str | float | None] | None = None,
         session: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.decode = decode
@@ -76,21 +76,22 @@ class Decoding(Generic[R]):
         base = event_number(self._source, block.first)
         records = self.decoded(block)
         pointers = block.pointer
-        for index, raw in enumerate(block.raw):
+        event = base - (1 << PART_BITS)
+        each = zip(block.raw, records, block.offset, block.length, block.line, strict=True)
+        for index, (raw, record, offset, length, line) in enumerate(each):
+            event += 1 << PART_BITS
             text, faults = raw, _NONE
-            record = records[index]
             if record is None:
                 found = self._cleaned(raw)
                 if found is None:
                     others.append(index)
                     continue
-                record, text, faults = found
+                record, text, faults = found  # noqa: PLW2901
             elif self._owns is not None and not self._owns(record):
                 others.append(index)
                 continue
-            event, pointer = base + (index << PART_BITS), "" if pointers is None else pointers[index]
-            when = self._when(record)
-            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer, when)
+            pointer = "" if pointers is None else pointers[index]
+            place = Place(event, offset, length, line, pointer, None if self._when is None else self._when(record))
             try:
                 taken = take(record, text, place)
             except (msgspec.DecodeError, RecursionError):

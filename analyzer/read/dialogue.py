@@ -23,6 +23,7 @@ from analyzer.read.values import first
 _ALIKE = 16  # conversations that begin alike and may be continued
 _LATEST = 8
 _SYSTEM = (b'"system"', b'"developer"')
+_UNSAID = (None, None, None, None)
 
 
 class Call(msgspec.Struct, gc=False):
@@ -155,7 +156,8 @@ class Dialogue:
         conversation.sent += map(_sent_as, digests, said)
         conversation.walk, conversation.replies, conversation.failed = walk, [], False
         conversation.text = asked.listing.rstrip().removesuffix(b"]").rstrip()
-        self._latest = [*[each for each in self._latest if each is not conversation][1 - _LATEST :], conversation]
+        if not self._latest or self._latest[-1] is not conversation:
+            self._latest = [*[each for each in self._latest if each is not conversation][1 - _LATEST :], conversation]
         for each in said:
             self._owns(conversation, [call.call_id for call in each.calls])
         self._asked, self._waiting = conversation, not asked.own
@@ -317,9 +319,8 @@ class Dialogue:
         number, opaque = event
         session = conversation.session
         state = (asked.model, asked.parallel, asked.text_format, asked.instructions)
-        mark = repr(state).encode("utf-8", "replace")
-        if mark != conversation.state and any(each is not None for each in state):
-            conversation.state = mark
+        if state not in (conversation.state, _UNSAID):
+            conversation.state = state
             self._rows.session_states.append(
                 (number, session, None, None, None, asked.model, None, asked.parallel, *state[2:], None, None)
             )

@@ -32,7 +32,8 @@ class Conversation(msgspec.Struct, eq=False):
     emitted: dict[str, list[str]] = {}
     """The replies that had a call at this place of the history."""
     table: bytes = b""
-    state: bytes = b""
+    state: tuple[str | bool | None, ...] = ()
+    """Model, parallel calls, text format, instructions."""
     walk: Any = None
     """The `Walk` at the end of `sent`."""
     text: bytes = b""

@@ -15,6 +15,7 @@ from analyzer.read.columns import QUOTED, SHARED, Columns, iso_times
 from analyzer.read.wires import Wires
 
 Row = tuple[Any, ...]
+_TABLES, _LONGEST = 1024, 1 << 16  # whose texts are kept, so that one seen before costs a look; bytes of each
 
 # EVENTS as adapters append it: the time as written (`time_text`) or as microseconds since 1970 (`time_us`); the source
 # is part of the number.
@@ -117,6 +118,7 @@ class Rows:
         self.shared: dict[str, Any] = {}
         """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file."""
         self._known_tables: set[str] = set()
+        self._digests: dict[tuple[bytes, str, str | None], str] = {}
         self._wires = Wires()
         self._settled: dict[str, Columns] = {}
         self._bulk: dict[tuple[Any, ...], _Bulk] = {}
@@ -172,11 +174,16 @@ class Rows:
 
     def table(self, text: bytes, shape: str, server: str | None = None) -> str:
         """The digest of a tool table (JSON text of a list), kept once however often it is shown."""
+        known = self._digests.get((text, shape, server))
+        if known is not None:
+            return known
         key = b"" if server is None else server.encode()[:64]
         digest = blake2b(text, digest_size=12, person=shape.encode()[:16], key=key).hexdigest()
         if digest not in self._known_tables:
             self._known_tables.add(digest)
             self.tables.append((digest, shape, text.decode("utf-8", "replace"), server))
+        if len(self._digests) < _TABLES and len(text) <= _LONGEST:
+            self._digests[text, shape, server] = digest
         return digest
 
     def settle(self) -> None:

@@ -103,7 +103,6 @@ _TAKEN = {
     **{f"{native}_output": "_hosted_output" for native in _HOSTED},
 }
 KNOWN = PLAIN | frozenset(_TAKEN)
-_TABLES = 4096
 
 
 class Items:
@@ -117,7 +116,6 @@ class Items:
         self._shape = shape
         self._remote = remote_namespaces
         self._search: str | None = None
-        self._tables: dict[bytes, str] = {}
         self._take: dict[str, Callable[[Item, At], None]] = {n: getattr(self, m) for n, m in _TAKEN.items()}
 
     def take(self, item: Item, at: At) -> None:
@@ -131,13 +129,8 @@ class Items:
             self._rows.faults.append((at.event, at.session, "unknown_item", at.to("/type"), detail, None))
 
     def table(self, text: bytes) -> str:
-        """The digest of a tool table; one seen before costs a look."""
-        digest = self._tables.get(text)
-        if digest is None:
-            digest = self._rows.table(text, self._shape)
-            if len(self._tables) < _TABLES:
-                self._tables[text] = digest
-        return digest
+        """The digest of a tool table."""
+        return self._rows.table(text, self._shape)
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
