@@ -159,6 +159,7 @@ def audit(
     suppressions: Sequence[Suppression] = (),
     baseline: str | None = None,
     progress: Progress | None = None,
+    so_far: Callable[[Audit], None] | None = None,
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
 
@@ -166,6 +167,7 @@ def audit(
     `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
     `baseline` is a file that `--write-baseline` wrote: what it holds is marked as known.
     `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same.
+    `so_far` is called with the audit of what has been judged, each time there is more of it and not yet all.
     Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
     options that make no sense.
     """
@@ -208,16 +210,8 @@ def audit(
         store=SchemaStore(assert_formats=settings.assert_formats) if jobs == 1 else None,
         repairers=Repairers() if jobs == 1 else None,
     )
-    recorded = ({**held, "sources": inputs} for held in recording.partitions())
-    for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
-        report("audit", number, recording.expected_partitions)
-        parts.append(part)
-        crashed += crashes
-    evidence.close()
-    report("report", 0, 0)
-    done = gathered(
-        parts,
-        crashed,
+    together = partial(
+        gathered,
         inputs=inputs,
         settings=settings,
         rules=rules,
@@ -225,6 +219,16 @@ def audit(
         problems=problems,
         sources=sources,
     )
+    recorded = ({**held, "sources": inputs} for held in recording.partitions())
+    for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
+        report("audit", number, recording.expected_partitions)
+        parts.append(part)
+        crashed += crashes
+        if so_far is not None and number < recording.expected_partitions:
+            so_far(together(parts, crashed))
+    evidence.close()
+    report("report", 0, 0)
+    done = together(parts, crashed)
     return done if before is None else held_to(done, before)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
+    from analyzer.auditing import Audit
     from analyzer.tui.app import AuditApp
     from analyzer.tui.case import Case
 
@@ -65,14 +66,17 @@ def workspace(
     title = paths[0].rstrip("/").rpartition("/")[2] or paths[0]
     name = title if len(paths) == 1 else f"{title} and {len(paths) - 1} more"
 
-    def open_case(progress: Callable[[str, int, int], None]) -> Case:
+    def open_case(progress: Callable[[str, int, int], None], so_far: Callable[[Case], None]) -> Case:
         from analyzer.tui.case import of_audit, open_saved
 
         if saved:
             return open_saved(paths[0])
         from analyzer.auditing import audit
 
-        return of_audit(name, audit(paths, progress=progress, **(asked or {})))
+        def some(done: Audit) -> None:
+            so_far(of_audit(name, done))
+
+        return of_audit(name, audit(paths, progress=progress, so_far=some, **(asked or {})))
 
     return AuditApp(
         name,

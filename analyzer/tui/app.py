@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from analyzer.tui.case import Case
 
 Result = TypeVar("Result")
-Opener = Callable[[Callable[[str, int, int], None]], "Case"]
+Opener = Callable[[Callable[[str, int, int], None], Callable[["Case"], None]], "Case"]
+"""Opens what is to be seen: calls the first with how far it is, the second with what there is to see so far."""
 _FOLLOWED = 1.0  # seconds between two looks at a growing log
 _MOST_HISTORY = 200
 
@@ -84,6 +85,7 @@ class AuditApp(App[None]):
         self._open_case = open_case
         self._session = session
         self._follow = tuple(follow)
+        self._following = False
         self._sizes: list[int] = []
         self._belt = Belt()
         self.animation_level: Literal["none", "basic", "full"] = "none"
@@ -135,7 +137,13 @@ class AuditApp(App[None]):
             share = f" {done * 100 // whole} %" if whole else ""
             self._post(lambda: self._say_progress(f"{visible(stage, limit=30)}{share}"))
 
-        self.in_background(lambda: self._open_case(progress), self._opened)
+        first = self.case is None
+
+        def some(case: Case) -> None:
+            if first:  # who has seen all of it is not shown a part again
+                self._post(lambda: self._show(case))
+
+        self.in_background(lambda: self._open_case(progress, some), self._opened)
 
     def _say_progress(self, text: str) -> None:
         if self.loading:
@@ -145,13 +153,19 @@ class AuditApp(App[None]):
                     screen.title_line()
 
     def _opened(self, case: Case) -> None:
+        self.loading = ""
+        self._show(case)
+        if self._follow and not self._following:
+            self._following = True
+            self.set_interval(_FOLLOWED, self._look_again)
+
+    def _show(self, case: Case) -> None:
+        """The case on every screen: all of it, or what has been judged so far."""
         first = self.case is None
         self._close()
-        self.case, self.loading = case, ""
+        self.case = case
         if first:
             self.marks = Marks.of(case.folder, [str(entry.get("sha256") or "") for entry in case.inputs])
-            if self._follow:
-                self.set_interval(_FOLLOWED, self._look_again)
         for screen in self.screen_stack:
             if isinstance(screen, Place):
                 screen.refill()
@@ -166,7 +180,9 @@ class AuditApp(App[None]):
         self._close()
 
     def enter_only_session(self, sessions: Sequence[str]) -> None:
-        """Go straight to the session that was asked for, or to the only one."""
+        """Go straight to the session that was asked for, or to the only one, once all are known."""
+        if self.loading:
+            return
         wanted = self._session if self._session in sessions else sessions[0] if len(sessions) == 1 else None
         if self._session is not None and wanted is None:
             self.notify(f"no session {self._session}", severity="warning")
