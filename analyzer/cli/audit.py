@@ -106,7 +106,7 @@ def command(
     if statistics and any(report.format != "text" for report in wanted):
         raise UsageError("--statistics goes with the text report only")
 
-    frames = save is not None or any(report.format == "html" for report in wanted)
+    frames = save is not None or reports.detailed(wanted, given["paths"])
     before = baseline if write_baseline is None else None  # what is written anew is the baseline
     done = logs.audited(given, select=select, ignore=ignore, jobs=jobs, keep_frames=frames, baseline=before)
     if write_baseline is not None:

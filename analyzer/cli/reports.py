@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.cli import console
@@ -30,6 +31,8 @@ ENDINGS = {
     ".parquet": "parquet",
 }
 STDOUT = "-"
+LARGE = 1 << 30  # bytes of logs; their frames take about as much memory
+_PACKED = 8
 
 
 class Report(NamedTuple):
@@ -63,6 +66,25 @@ def _report(output: str, chosen: str | None, usual: str) -> Report:
     name = output.lower()
     ending = max((each for each in ENDINGS if name.endswith(each)), key=len, default=None)
     return Report(chosen or (ENDINGS[ending] if ending else usual), output)
+
+
+def detailed(reports: Sequence[Report], paths: Sequence[str]) -> bool:
+    """Whether calls, timelines and contracts are kept for a page: all frames stay in memory then, so of large logs not.
+
+    What is compressed, and what lies elsewhere, counts as if it were larger than it is.
+    """
+    if not any(report.format == "html" for report in reports):
+        return False
+    from analyzer.read.files import STDIN, find
+
+    room = LARGE
+    for name in {source.path.partition("!")[0] for source in find(paths)[0]} - {STDIN}:
+        try:
+            size = Path(name).stat().st_size
+        except OSError:  # an object store, or gone: the audit will say so
+            size = LARGE // 100
+        room -= size * (_PACKED if name.endswith((".gz", ".zst", ".zip", ".eval")) else 1)
+    return room > 0
 
 
 def deliver(report: Report, audit: Audit, given: Given, *, fail_on: str, statistics: bool, colour: bool) -> None:

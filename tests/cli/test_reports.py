@@ -87,3 +87,14 @@ def test_two_reports_in_one_place_are_refused(tmp_path: Path, capsys: pytest.Cap
     same = str(tmp_path / "a.json")
     assert main(["audit", SAMPLE, "-o", same, "-o", f"gitlab={same}"]) == 2
     assert "two reports would go to" in capsys.readouterr().err
+
+
+def test_the_page_of_large_logs_keeps_no_frames_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "a.html"
+    main(["audit", SAMPLE, "-o", str(page)])
+    assert '"bare":false' in page.read_text()
+    monkeypatch.setattr(reports, "LARGE", 1_000)
+    main(["audit", SAMPLE, "-o", str(page)])
+    assert '"bare":true' in page.read_text()
+    assert '"ARG001"' in page.read_text()
+    assert not reports.detailed(reports.asked(("a.txt",), None, "text"), [SAMPLE])

@@ -39,7 +39,7 @@ class Page:
 
     def until(self, script: str) -> None:
         """Wait until a script returns something true."""
-        WebDriverWait(self.driver, 20).until(lambda _: self.run(script))
+        WebDriverWait(self.driver, 60).until(lambda _: self.run(script))
 
     def press(self, *keys: str) -> None:
         """Type keys where the focus is."""

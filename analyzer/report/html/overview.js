@@ -65,6 +65,7 @@ function warnings() {
     OVERVIEW.crashed.map(([rule, error]) => el("p", { class: "note" }, `${rule} crashed and judged nothing: `, error)),
     OVERVIEW.problems.map((problem) => el("p", { class: "note" }, "Not read: ", problem)),
     OVERVIEW.notes.map((note) => el("p", { class: "note" }, note)),
+    OVERVIEW.bare && el("p", { class: "note" }, "Calls, timelines and contracts are not on this page, for the logs are large. ", el("code", {}, "analyzer audit --session ID -o FILE.html"), " makes a page of one session with them."),
     LEFT_OUT > 0 && el("p", { class: "note" }, `${counted(LEFT_OUT, "finding")} are left out: this page holds the ${number(FINDINGS.length)} worst. The JSON report has all.`),
   ];
 }

@@ -43,4 +43,5 @@ def overview(audit: Audit, next_command: str | None) -> dict[str, Any]:
         "notes": [shown(note, LONG) for note in audit.notes],
         "crashed": [[rule, shown(error, LONG)] for rule, error in audit.crashed],
         "next": next_command,
+        "bare": "calls" not in audit.frames,
     }
