@@ -12,11 +12,15 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.frames import PART_BITS, PART_LIMIT
+from analyzer.read.decoding import Decoding
 from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
+from analyzer.read.rpc.connections import NO_LABEL, At, Call, Connection, Place, resumed
 from analyzer.read.rpc.messages import (
+    CALL,
+    ENVELOPES,
     Line,
     Message,
     Params,
@@ -26,15 +30,18 @@ from analyzer.read.rpc.messages import (
     decode_line,
     decode_list,
     header,
+    knows,
     output_of,
+    when_of,
 )
+from analyzer.read.rpc.plain import Plain
 from analyzer.read.values import Raw, arguments, first, microseconds, text_of
 
-_CALL, _LIST, _INITIALIZE, _DISCOVER = "tools/call", "tools/list", "initialize", "server/discover"
+_LIST, _INITIALIZE, _DISCOVER = "tools/list", "initialize", "server/discover"
 _CANCELLED, _TASK_RESULT = "notifications/cancelled", "tasks/result"
 _FROM_SERVER = frozenset({"roots/list", "sampling/createMessage", "elicitation/create"})
 _KINDS = {
-    **dict.fromkeys((_CALL, _CANCELLED), "item"),
+    **dict.fromkeys((CALL, _CANCELLED), "item"),
     **dict.fromkeys((_INITIALIZE, _DISCOVER), "session"),
     **dict.fromkeys((_LIST, "resources/list", "resources/templates/list", "prompts/list", "roots/list"), "request"),
     **dict.fromkeys(("resources/read", "prompts/get", "completion/complete", "logging/setLevel"), "request"),
@@ -43,72 +50,6 @@ _KINDS = {
     **dict.fromkeys((f"tasks/{word}" for word in ("get", "result", "list", "cancel", "update")), "request"),
     "ping": "notice",
 }
-_ENVELOPES = ("msg", "message", "payload", "frame", "data")
-_COMPLETE = (None, "complete")
-_NO_ID = (b"null", b"true", b"false")
-_NO_LABEL = "server"  # of a server that no record names
-
-
-class Call(msgspec.Struct, frozen=True):
-    """A request to run a tool that has no answer yet."""
-
-    emission: str
-    call_id: str
-    pair_id: str
-    name: str | None
-    text: str | None
-    container: str
-
-
-class Connection(msgspec.Struct):
-    """What is known of one connection: who is at the other end, and what was asked and not answered."""
-
-    session: str
-    label: str | None = None
-    begun: bool = False
-    calls: dict[str, Call] = {}
-    asked: dict[str, tuple[str, bool]] = {}  # by the client, other than calls: method, and whether it is a first page
-    asked_back: set[str] = set()  # by the server
-    waiting: list[tuple[bytes, Call]] = []  # calls that were answered with a request for input
-    tasks: dict[str, Call] = {}
-    pages: list[bytes] = []  # of the listing that is being read, the newest first
-    page: int = 0  # event of the newest
-
-
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a message stands: its record, the way to it there, and what the envelope says."""
-
-    offset: int
-    length: int
-    line: int
-    pointer: str = ""
-    when: str | float | None = None
-    server: str | None = None
-    session: str | None = None
-    toward: str | None = None
-    opaque: bool = False  # it stands in a text, where no pointer leads
-
-
-class _Plain(msgspec.Struct):
-    """The usual records of a block: their indexes, and which of them are calls and answers."""
-
-    indexes: list[int] = []
-    sessions: list[str] = []
-    types: list[str] = []
-    calls: list[tuple[int, Connection, Call]] = []
-    results: list[tuple[int, Connection, Call, Result]] = []
-
-
-class At(msgspec.Struct, frozen=True, gc=False):
-    """One event: its number, its connection and its place."""
-
-    event: int
-    connection: Connection
-    place: Place
-
-    def to(self, pointer: str) -> str:
-        """A pointer below the message, which leads nowhere where the message stands in a text."""
-        return "" if self.place.opaque else pointer
 
 
 class Mcp:
@@ -129,6 +70,7 @@ class Mcp:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._source = source
+        self._records = Decoding(source, rows, decode_line, knows)
         self._rows = rows
         self._connections: dict[str, Connection] = {}
         self._by_name: dict[bytes, Connection] = {}  # by the server as the envelope writes it
@@ -141,7 +83,7 @@ class Mcp:
     def sniff(records: Sequence[Any], path: str) -> float:
         """The share of the records that are of this wire."""
         del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+        return sum(map(knows, records)) / len(records) if records else 0.0
 
     def close(self) -> None:
         """Name the listings whose last pages were not read."""
@@ -150,139 +92,41 @@ class Mcp:
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        records: list[Line] | None = None
-        if block.utf8:
-            try:
-                records = list(map(decode_line, block.raw))
-            except (msgspec.DecodeError, RecursionError):
-                records = None
-        if records is None:
-            block.part()
         others: list[int] = []
         base = event_number(self._source, block.first)
-        plain = _Plain()
-        for index, raw in enumerate(block.raw):
-            if records is not None and self._plain(records[index], base + (index << PART_BITS), index, plain):
+        plain = Plain(self.name, self._by_name)
+        for index, record in enumerate(self._records.decoded(block)):
+            event, raw = base + (index << PART_BITS), block.raw[index]
+            if record is not None and plain.take(record, event, index):
                 continue
-            self._event_number = event = base + (index << PART_BITS)
             pointer = "" if block.pointer is None else block.pointer[index]
             place = Place(block.offset[index], block.length[index], block.line[index], pointer)
+            self._event_number = event
             try:
-                taken = records is not None and self._take(records[index], raw, place)
-                careful = records is None
+                taken = self._carefully(event, raw, place) if record is None else self._take(record, raw, place)
             except (msgspec.DecodeError, RecursionError):
-                careful = True
-            if not (self._take_carefully(event, raw, place, utf8=block.utf8) if careful else taken):
+                taken = self._carefully(event, raw, place)
+            if not taken:
                 others.append(index)
-        if records is not None and plain.indexes:
-            self._append(plain, records, block, base)
+        plain.append(self._rows, block, base)
         return others
 
-    def _plain(self, record: Line, event: int, index: int, plain: _Plain) -> bool:
-        """Take a call or the answer to one: nearly all of a long log. Anything unusual is left to `_take`."""
-        message: Message = record if record.msg is None else record.msg
-        connection = self._by_name.get(bytes(record.server))
-        if connection is None or message.jsonrpc != "2.0" or record.http or connection.asked_back:
-            return False
-        params, result = message.params, message.result
-        identity = bytes(message.id)
-        if message.method == _CALL:
-            if params is None or params.name is None or not identity or connection.waiting or identity in _NO_ID:
-                return False
-            text, container = arguments(params.arguments) if params.arguments else (None, "absent")
-            key = identity.decode()
-            call_id = key.strip('"') if "\\" not in key else text_of(message.id) or ""
-            call = connection.calls[key] = Call(f"#{event}", call_id, key, params.name, text, container)
-            plain.calls.append((index, connection, call))
-            plain.types.append(_CALL)
-        else:
-            if message.method is not None or result is None or message.error or result.task is not None:
-                return False
-            if result.result_type not in _COMPLETE or not result.content:
-                return False
-            found = connection.calls.pop(identity.decode(), None)
-            if found is None:
-                return False
-            plain.results.append((index, connection, found, result))
-            plain.types.append("result")
-        plain.indexes.append(index)
-        plain.sessions.append(connection.session)
-        return True
-
-    def _append(self, plain: _Plain, records: list[Line], block: Block, base: int) -> None:
-        """The rows of what was taken so, column by column."""
-        indexes = plain.indexes
-        chosen = [records[index] for index in indexes]
-        ways = ["" if record.msg is None else "/msg" for record in chosen]
-        if block.pointer is not None:
-            ways = [block.pointer[index] + way for index, way in zip(indexes, ways, strict=True)]
-        times: list[Any] = [record.ts for record in chosen]
-        self._rows.bulk(
-            "events",
-            event=[base + (index << PART_BITS) for index in indexes],
-            session=plain.sessions,
-            offset=[block.offset[index] for index in indexes],
-            length=[block.length[index] for index in indexes],
-            line=[block.line[index] for index in indexes],
-            pointer=ways,
-            time=list(map(_when, chosen)) if None in times else times,
-            type=plain.types,
-            kind=["item"] * len(indexes),
-        )
-        calls = [call for _, _, call in plain.calls]
-        self._rows.bulk(
-            "call_sightings",
-            event=[base + (index << PART_BITS) for index, _, _ in plain.calls],
-            session=[connection.session for _, connection, _ in plain.calls],
-            wire=[self.name] * len(calls),
-            stage=["item"] * len(calls),
-            item_id=[call.emission for call in calls],
-            call_id=[call.call_id for call in calls],
-            pair_id=[call.pair_id for call in calls],
-            kind=["mcp"] * len(calls),
-            server=[connection.label for _, connection, _ in plain.calls],
-            name=[call.name for call in calls],
-            text=[call.text for call in calls],
-            container=[call.container for call in calls],
-            owed_by=["client"] * len(calls),
-            pointer=["/params" if call.container == "absent" else "/params/arguments" for call in calls],
-        )
-        answered = [call for _, _, call, _ in plain.results]
-        answers = [result for _, _, _, result in plain.results]
-        outputs = [output_of(result.content) for result in answers]
-        self._rows.bulk(
-            "result_sightings",
-            event=[base + (index << PART_BITS) for index, _, _, _ in plain.results],
-            session=[connection.session for _, connection, _, _ in plain.results],
-            wire=[self.name] * len(answers),
-            stage=["message"] * len(answers),
-            call_id=[call.call_id for call in answered],
-            pair_id=[call.pair_id for call in answered],
-            success=[result.is_error is not True for result in answers],
-            text=[text for text, _ in outputs],
-            container=[container for _, container in outputs],
-            structured=[bytes(result.structured).decode() or None for result in answers],
-            pointer=["/result/content"] * len(answers),
-        )
-
-    def _take_carefully(self, event: int, raw: bytes, place: Place, *, utf8: bool) -> bool:
+    def _carefully(self, event: int, raw: bytes, place: Place) -> bool:
         """A record that the fast decoder refused, or whose members did not hold what they should."""
-        for attempt in (_plain, _cleaned):
-            self._rows.undo(event)
-            self._event_number = event
-            found = attempt(raw, utf8=utf8)
-            if found is None:
-                continue
-            record, text, faults = found
-            try:
-                taken = self._body(Raw(text), place) if record is None else self._take(record, text, place)
-            except (msgspec.DecodeError, RecursionError):
-                continue
-            if taken:
-                self._rows.faults += [(event, None, *fault) for fault in faults]
-            return taken
         self._rows.undo(event)
-        return False
+        self._event_number = event
+        found = _cleaned(raw)
+        if found is None:
+            return False
+        record, text, faults = found
+        try:
+            taken = self._body(Raw(text), place) if record is None else self._take(record, text, place)
+        except (msgspec.DecodeError, RecursionError):
+            self._rows.undo(event)
+            return False
+        if taken:
+            self._rows.faults += [(event, None, *fault) for fault in faults]
+        return taken
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -291,14 +135,14 @@ class Mcp:
         if record.jsonrpc is not None and (record.method is not None or record.id or record.error or record.result):
             return self._message(record, place)
         place = Place(
-            *(place.offset, place.length, place.line, place.pointer, _when(record)),
+            *(place.offset, place.length, place.line, place.pointer, when_of(record)),
             *(text_of(record.server) if first(record.server) == b'"' else None, None, record.dir or record.direction),
         )
         if record.msg is not None and record.msg.jsonrpc is not None:
             return self._message(record.msg, replace(place, pointer=f"{place.pointer}/msg"))
         if first(record.http) == b"{" or first(record.request) == b"{":
             return self._exchange(record, raw, place)
-        for name in _ENVELOPES[1:]:
+        for name in ENVELOPES[1:]:
             inner: Raw = getattr(record, name)
             if first(inner) in (b"{", b"[", b'"'):
                 return self._body(inner, replace(place, pointer=f"{place.pointer}/{name}"))
@@ -338,10 +182,10 @@ class Mcp:
                 return self._batch([bytes(each) for each in decode_list(raw)], place)
             except msgspec.DecodeError:
                 return False
-        found = (_plain(bytes(raw), utf8=True) or _cleaned(bytes(raw), utf8=True)) if first(raw) == b"{" else None
-        record, _, faults = found or (None, b"", [])
-        if record is None or record.jsonrpc is None:
+        found = self._records.opened(bytes(raw)) if first(raw) == b"{" else None
+        if found is None or found.record.jsonrpc is None:
             return False
+        record, _, faults = found
         event = self._event_number
         taken = self._message(record, place)
         self._rows.faults += [(event, None, *fault) for fault in faults]
@@ -361,7 +205,7 @@ class Mcp:
         connection = self._connection(place, method)
         toward = place.toward
         if method is not None:
-            if toward is not None and (method in (_CALL, _LIST, _INITIALIZE) or method in _FROM_SERVER):
+            if toward is not None and (method in (CALL, _LIST, _INITIALIZE) or method in _FROM_SERVER):
                 self._learn(toward, from_server=method in _FROM_SERVER)
             at = self._event(method, _KINDS.get(method) or _other_kind(method), connection, place)
             self._faults(message, at)
@@ -374,7 +218,7 @@ class Mcp:
         at = self._event("error" if failed else "result", kind, connection, place)
         self._faults(message, at)
         result = message.result
-        if asked == _CALL:
+        if asked == CALL:
             self._answer(message, call, identity, at)
         elif result is not None and not failed:
             if result.server is not None and result.server.name is not None and connection.label is None:
@@ -394,7 +238,7 @@ class Mcp:
                 self._sighting(call, "item", "cancelled", at, "/params/requestId")
         elif not identity or identity == "null":
             return
-        elif method == _CALL:
+        elif method == CALL:
             self._call(params, identity, at)
         elif method in _FROM_SERVER or (place.toward is not None and place.toward == self._server_word):
             connection.asked_back.add(identity)
@@ -416,7 +260,7 @@ class Mcp:
             return None, None
         call = connection.calls.pop(identity, None)
         if call is not None:
-            return call, _CALL
+            return call, CALL
         asked = connection.asked.pop(identity, None)
         if asked is not None:
             if asked[1] and asked[0] == _LIST:
@@ -431,20 +275,20 @@ class Mcp:
             (result is None and bool(message.error))
             or (result is not None and (first(result.content) == b"[" or bool(result.structured)))
         )
-        return None, _CALL if lost else None
+        return None, CALL if lost else None
 
     def _call(self, params: Params, identity: str, at: At) -> None:
         connection = at.connection
         text, container = arguments(params.arguments)
         stage, call = "item", None
         if connection.waiting and (params.request_state or params.input_responses):
-            call = _resumed(connection, params, text)
+            call = resumed(connection, params, text)
             stage = "history" if call is not None else stage
         if call is None:
             call_id = text_of(message_id) if first(message_id := Raw(identity.encode())) == b'"' else identity
             call = Call(f"#{at.event}", call_id or "", identity, params.name, text, container)
         connection.calls[identity] = call
-        connection.label = connection.label or _NO_LABEL
+        connection.label = connection.label or NO_LABEL
         where = "/params/arguments" if params.arguments else "/params" if params.name is not None else ""
         self._sighting(call, stage, None, at, where)
 
@@ -492,7 +336,7 @@ class Mcp:
     def _listing(self, result: Result, at: At) -> None:
         """A page of tools. What is no longer listed is gone when the last page is read, and not before."""
         text, connection = bytes(result.tools), at.connection
-        connection.label = label = connection.label or _NO_LABEL
+        connection.label = label = connection.label or NO_LABEL
         first_page, last_page = not connection.pages, result.next_cursor is None
         pointer = at.to("/result/tools")
         if not (first_page and last_page):
@@ -565,74 +409,17 @@ class Mcp:
         self._rows.faults.append((at.event, at.connection.session, fault, at.to(pointer), detail, None))
 
 
-def _when(record: Line) -> str | int | float | None:
-    """When the recorder says it was."""
-    for when in (record.ts, record.timestamp, record.recorded_at):
-        if when is not None:
-            return when
-    return text_of(record.time) if record.time else None
+def _other_kind(method: str) -> str:
+    return "notice" if method.startswith("notifications/") else "unknown"
 
 
-_Found = tuple[Line | None, bytes, list[Fault]]
-
-
-def _plain(raw: bytes, *, utf8: bool) -> _Found | None:
-    """A record as it stands."""
-    try:
-        if not utf8:
-            raw.decode()
-        return decode_line(raw), raw, []
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _cleaned(raw: bytes, *, utf8: bool) -> _Found | None:
+def _cleaned(raw: bytes) -> tuple[Line | None, bytes, list[Fault]] | None:
     """A record without what cannot be kept of it, and what that was; a batch comes back as its text alone."""
-    del utf8
     parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not _knows(parsed[0]):
+    if isinstance(parsed, Unreadable) or not knows(parsed[0]):
         return None
     value, faults = parsed
     if isinstance(value, list):
         return None, msgspec.json.encode(value), faults
     found = typed(decode_line, value)
     return None if found is None else (found[0], msgspec.json.encode(value), faults + found[1])
-
-
-def _resumed(connection: Connection, params: Params, text: str | None) -> Call | None:
-    """The call that was answered with a request for input and is now made again with it."""
-    state = bytes(params.request_state)
-    for index, (given, call) in enumerate(connection.waiting):
-        if call.name == params.name and (given == state if given or state else call.text == text):
-            del connection.waiting[index]
-            return replace(call, text=text)
-    return None
-
-
-def _other_kind(method: str) -> str:
-    return "notice" if method.startswith("notifications/") else "unknown"
-
-
-def _knows(record: Any) -> bool:
-    """Whether a parsed record is of this wire."""
-    if isinstance(record, list):
-        return any(isinstance(each, dict) and _knows(each) for each in record[:8])
-    if not isinstance(record, dict):
-        return False
-    if isinstance(record.get("jsonrpc"), str):
-        return any(name in record for name in ("method", "result", "error", "id"))
-    inner = [record.get(name) for name in _ENVELOPES]
-    for half in (record.get("http"), record.get("request"), record.get("response")):
-        for body in half.values() if isinstance(half, dict) else ():
-            inner += [body, *(body.get("text"), body.get("string"))] if isinstance(body, dict) else [body]
-        inner.append(half)
-    return any(map(_holds, inner))
-
-
-def _holds(value: Any) -> bool:
-    """Whether a member of an envelope or an exchange is a message, a batch, or the text of one."""
-    if isinstance(value, str):
-        return '"jsonrpc"' in value
-    return (
-        _knows(value) if isinstance(value, list) else isinstance(value, dict) and isinstance(value.get("jsonrpc"), str)
-    )

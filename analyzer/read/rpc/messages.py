@@ -8,6 +8,8 @@ import msgspec
 
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
+CALL = "tools/call"
+ENVELOPES = ("msg", "message", "payload", "frame", "data")
 _PARTS = frozenset({"text", "image", "audio", "resource", "resource_link"})
 
 
@@ -135,3 +137,36 @@ def header(raw: Raw, name: str) -> str | None:
     found = [value for key, value in pairs if isinstance(key, str) and key.lower() == name]
     value = found[0][0] if found and isinstance(found[0], list) and found[0] else found[0] if found else None
     return value if isinstance(value, str) else None
+
+
+def when_of(record: Line) -> str | int | float | None:
+    """When the recorder says it was."""
+    for when in (record.ts, record.timestamp, record.recorded_at):
+        if when is not None:
+            return when
+    return text_of(record.time) if record.time else None
+
+
+def knows(record: Any) -> bool:
+    """Whether a parsed record is of this wire."""
+    if isinstance(record, list):
+        return any(isinstance(each, dict) and knows(each) for each in record[:8])
+    if not isinstance(record, dict):
+        return False
+    if isinstance(record.get("jsonrpc"), str):
+        return any(name in record for name in ("method", "result", "error", "id"))
+    inner = [record.get(name) for name in ENVELOPES]
+    for half in (record.get("http"), record.get("request"), record.get("response")):
+        for body in half.values() if isinstance(half, dict) else ():
+            inner += [body, *(body.get("text"), body.get("string"))] if isinstance(body, dict) else [body]
+        inner.append(half)
+    return any(map(_holds, inner))
+
+
+def _holds(value: Any) -> bool:
+    """Whether a member of an envelope or an exchange is a message, a batch, or the text of one."""
+    if isinstance(value, str):
+        return '"jsonrpc"' in value
+    return (
+        knows(value) if isinstance(value, list) else isinstance(value, dict) and isinstance(value.get("jsonrpc"), str)
+    )
