@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,22 @@ def test_the_workflow_in_the_readme_is_yaml_and_its_commands_exist(root: Path) -
 
     known = {name for param in command.params for name in param.opts}
     assert options <= known
+
+
+def test_the_suite_in_the_readme_passes_on_sound_sessions_and_fails_on_the_incident(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(program, names)
+    monkeypatch.chdir(tmp_path)
+    recordings, tools = Path("tests/recordings"), Path("tools")
+    recordings.mkdir(parents=True)
+    tools.mkdir()
+    shutil.copy(root / "sample_traces" / "contracts.json", tools)
+    shutil.copy(root / "sample_traces" / "1-morning.ndjson", recordings)
+    names["test_recorded_sessions_keep_their_contracts"]()
+    shutil.copy(root / "sample_traces" / "3-incident.envelopes.ndjson", recordings)
+    with pytest.raises(AssertionError, match="ARG001"):
+        names["test_recorded_sessions_keep_their_contracts"]()
