@@ -64,7 +64,7 @@ def check(trace: Trace) -> pl.DataFrame:
     troubled = pl.col("session").is_in(broken["session"].unique().implode())
     by = ["session", "tool"]
     suspects = trace.calls.filter(
-        written | (troubled & ~pl.col("name").is_in(_harmless(names, trace), nulls_equal=True))
+        written | (troubled & ~pl.col("name").is_in(_harmless(names, trace).implode(), nulls_equal=True))
     )
     ran = suspects.filter(
         pl.col("outcome").is_in(["ok", "unknown"]), pl.col("kind").is_in(["function", "custom", "mcp"])
