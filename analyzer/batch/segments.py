@@ -16,10 +16,13 @@ import polars as pl
 
 from analyzer.auditing import audit_partition, chosen
 from analyzer.contracts.files import Contracts
+from analyzer.frame_masking import masked_frame
+from analyzer.masking import masked
 from analyzer.read import read
 from analyzer.read.files import Evidence, Source
 from analyzer.read.mapped import adapters_of
 from analyzer.read.recording import Recording
+from analyzer.redaction import HIDDEN, Redaction, redacting
 from analyzer.replay.final import FinalSchema
 from analyzer.trace import Settings
 
@@ -38,6 +41,7 @@ class Terms:
     input_format: str | None = None
     mappings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     version: str = ""
+    redaction: Redaction = HIDDEN
 
     def digest(self) -> str:
         """Equal where the same inputs give the same answers."""
@@ -52,7 +56,9 @@ class Terms:
         rules = [rule.code for rule in chosen(self.select, self.ignore)]
         final = None if self.final is None else list(self.final)
         mappings = {name: dict(fields) for name, fields in self.mappings.items()}
-        whole = [self.version, contracts, final, settings, rules, self.input_format, mappings]
+        key = None if self.redaction.key is None else hashlib.sha256(b"of a key " + self.redaction.key).hexdigest()
+        hidden = [self.redaction.on, key]
+        whole = [self.version, contracts, final, settings, rules, self.input_format, mappings, hidden]
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -71,7 +77,12 @@ class Answer:
 
 
 def audit_segment(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
-    """Audit inputs and write the answers into a folder, a Parquet file per frame."""
+    """Audit inputs and write the answers into a folder, a Parquet file per frame, credentials hidden."""
+    with redacting(terms.redaction):  # another process knows nothing of it
+        return _audited(sources, terms, folder)
+
+
+def _audited(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
     recording = read(
         list(sources),
         input_format=terms.input_format,
@@ -96,14 +107,15 @@ def audit_segment(sources: Sequence[Source], terms: Terms, folder: Path) -> Answ
             fetch=evidence.fetch,
             final=terms.final,
             keep_frames=False,
+            redaction=terms.redaction,
         )
         parts.append(part)
         crashed.update(crashes)
     evidence.close()
     for name in parts[0]:
-        pl.concat([part[name] for part in parts]).write_parquet(folder / f"{name}.parquet")
+        masked_frame(pl.concat([part[name] for part in parts])).write_parquet(folder / f"{name}.parquet")
     known = pl.concat(times).filter(pl.col("session").is_not_null()).sort("session")
-    known.write_parquet(folder / "times.parquet")
+    masked_frame(known).write_parquet(folder / "times.parquet")
     answer = Answer(
         recording.sources,
         [(str(problem), problem.file) for problem in recording.problems],
@@ -116,6 +128,6 @@ def audit_segment(sources: Sequence[Source], terms: Terms, folder: Path) -> Answ
         {"turn": sorted(answer.turns), "adrift": [turn in answer.adrift for turn in sorted(answer.turns)]}
     )
     keys.cast({"turn": pl.String, "adrift": pl.Boolean}).write_parquet(folder / "turns.parquet")
-    told = {"problems": answer.problems, "crashed": answer.crashed}
+    told = masked({"problems": answer.problems, "crashed": answer.crashed})
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
     return answer

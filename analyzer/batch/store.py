@@ -23,6 +23,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.errors import InputError, UsageError
+from analyzer.frame_masking import masked_frame
 from analyzer.frames import SOURCES
 
 INPUTS = pl.Schema(
@@ -169,7 +170,7 @@ class Store:
     @staticmethod
     def _write(file: Path, frame: pl.DataFrame) -> None:
         part = file.with_name(f".new-{file.name}")
-        frame.write_parquet(part)
+        masked_frame(frame).write_parquet(part)
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.replace(file)

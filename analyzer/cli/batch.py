@@ -11,6 +11,7 @@ import click
 from analyzer.cli import console, exits, logs, reports
 from analyzer.cli.audit import check_rules
 from analyzer.errors import AnalyzerError, UsageError
+from analyzer.redaction import current
 
 if TYPE_CHECKING:
     from analyzer.batch import Night
@@ -121,6 +122,7 @@ def command(
         input_format=asked["input_format"],
         mappings=asked["mappings"],
         version=version(),
+        redaction=current(),
     )
     wanted = Wanted(
         given["paths"],

@@ -109,3 +109,14 @@ def test_showing_is_asked_for_in_each_run(log: str, tmp_path: Path) -> None:
     assert SECRET not in run("gate", log).out.decode()
     (tmp_path / "analyzer.toml").write_text("redact = false\n")
     assert run("gate", "--config", str(tmp_path / "analyzer.toml"), log).status == 2
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_store_of_nights_hides_and_shows_on_demand(log: str, tmp_path: Path, jobs: str) -> None:
+    for more, expected in (((), False), (("--no-redact",), True)):
+        store = tmp_path / f"store{len(more)}"
+        done = run("batch", "--store", str(store), "--jobs", jobs, *more, log)
+        assert done.status in {0, 1, 3}
+        frames = [pl.read_parquet(file) for file in sorted(store.rglob("*.parquet"))]
+        written = "".join(repr(each.to_dicts()) for each in frames) + done.out.decode()
+        assert (SECRET in written) is expected

@@ -44,6 +44,8 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("files", ("contracts", "tighten", "--all", "-o", "{out}.json")),
     ("json", ("contracts", "tighten", "--output-format", "json")),
     ("files", ("contracts", "pin", "--into", "{out}")),
+    ("files", ("show", "--bundle", "{out}.zip")),
+    ("files", ("batch", "--store", "{out}")),
     ("json", ("replay", "--against", CONTRACTS, "--output-format", "json")),
     ("text", ("replay", "--against", CONTRACTS)),
 ]

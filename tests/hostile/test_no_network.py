@@ -61,6 +61,7 @@ def _commands(path: str, out: Path) -> list[list[str]]:
         ["show", "--bundle", str(out / "x.zip"), path],
         ["show", "--verify", str(out / "x.zip"), path],
         ["gate", path],
+        ["batch", "--store", str(out / "store"), path],
         ["query", "--over", "events", "$[*]", path],
         ["query", "--over", "findings", "[]", path],
         ["diff", path],
