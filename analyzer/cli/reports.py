@@ -31,7 +31,7 @@ ENDINGS = {
     ".parquet": "parquet",
 }
 STDOUT = "-"
-LARGE = 1 << 30  # bytes of logs; their frames take about as much memory
+LARGE = 400_000_000  # bytes of logs; with the frames of as many an audit stays below 1 GB
 _PACKED = 8
 
 
