@@ -22,86 +22,33 @@ from analyzer.read.claude.blocks import (
     meaning,
     words_of,
 )
+from analyzer.read.claude.bodies import (
+    STREAM,
+    Message,
+    Record,
+    asks,
+    block_of,
+    delta_of,
+    format_of,
+    hosted_in,
+    is_url,
+    knows,
+    message_of,
+    parallel_of,
+    record_of,
+)
 from analyzer.read.claude.conversation import Conversation, Conversations, Sent, digest, gist, sent_as
 from analyzer.read.decoding import Decoding
-from analyzer.read.members import listed
+from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.exchange import Body, Recorded, exchange_of, unread
+from analyzer.read.openai.exchange import Body, exchange_of, unread
 from analyzer.read.records import Block as Records
-from analyzer.read.recover import Fault, Unreadable, parse, typed
+from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, first
+from analyzer.read.values import Raw, first
 
-_STREAM = {
-    "message_start": "item",
-    "content_block_start": "delta",
-    "content_block_delta": "delta",
-    "content_block_stop": "item",
-    "message_delta": "item",
-    "message_stop": "item",
-}
 _CUT = "max_tokens"
 _REFUSED = 400
-
-
-class Delta(msgspec.Struct, gc=False):
-    """What a piece of a stream adds."""
-
-    type: str | None = None
-    partial_json: str | None = None
-    text: str | None = None
-    stop_reason: str | None = None
-
-
-class Record(Recorded, gc=False):
-    """Everything that one record may be: a request, a response, an event of a stream, an exchange, an envelope."""
-
-    type: str | None = None
-    id: str | None = None
-    role: str | None = None
-    model: str | None = None
-    stop_reason: str | None = None
-    max_tokens: Raw = ABSENT
-    tools: Raw = ABSENT
-    tool_choice: Raw = ABSENT
-    system: Raw = ABSENT
-    output_config: Raw = ABSENT
-    output_format: Raw = ABSENT
-    index: int | None = None
-    content_block: Raw = ABSENT
-    delta: Raw = ABSENT
-
-
-class Message(msgspec.Struct, gc=False):
-    """One message of a request."""
-
-    role: str | None = None
-    content: Raw = ABSENT
-
-
-class Tool(msgspec.Struct, gc=False):
-    """What tells a tool of the provider's own from one of the client's."""
-
-    type: str | None = None
-    name: str | None = None
-    input_schema: Raw = ABSENT
-
-
-class _Choice(msgspec.Struct, gc=False):
-    disable_parallel_tool_use: bool | None = None
-
-
-class _Config(msgspec.Struct, gc=False):
-    format: Raw = ABSENT
-
-
-_record = msgspec.json.Decoder(Record).decode
-_message = msgspec.json.Decoder(Message).decode
-_delta = msgspec.json.Decoder(Delta).decode
-_block = msgspec.json.Decoder(Block).decode
-_tools = msgspec.json.Decoder(list[Tool]).decode
-_choice = msgspec.json.Decoder(_Choice).decode
-_config = msgspec.json.Decoder(_Config).decode
 
 
 class _Sentence(msgspec.Struct):
@@ -161,7 +108,7 @@ class AnthropicMessages:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, record_of, knows)
         self._blocks = Blocks(self.name, rows)
         self._cursor = Cursor(rows)
         self._conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
@@ -172,7 +119,7 @@ class AnthropicMessages:
     def sniff(records: Sequence[Any], path: str) -> float:
         """How many of the records are of this wire, and how surely."""
         del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+        return sum(map(knows, records)) / len(records) if records else 0.0
 
     def close(self) -> None:
         """A request without an answer, and a reply that breaks off."""
@@ -188,13 +135,13 @@ class AnthropicMessages:
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         del raw
         native = record.type
-        if native in _STREAM and (native != "message_start" or first(record.message) == b"{"):
+        if native in STREAM and (native != "message_start" or first(record.message) == b"{"):
             self._piece(record, native or "", place)
             return True
         if native == "message" and record.role == "assistant":
             self._whole(record, place)
             return True
-        if native is None and first(record.messages) == b"[" and _asks(record):
+        if native is None and first(record.messages) == b"[" and asks(record):
             self._request(record, place)
             return True
         if native == "ping" and self._reply is not None:
@@ -229,15 +176,15 @@ class AnthropicMessages:
     def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
-            exchange = exchange_of(record, _record)
+            exchange = exchange_of(record, record_of)
         except msgspec.DecodeError:
             return False
-        if exchange is None or (exchange.url and not _is_url(exchange.url)):
+        if exchange is None or (exchange.url and not is_url(exchange.url)):
             return False
         place = msgspec.structs.replace(place, when=exchange.when if exchange.when is not None else place.when)
         request, response = exchange.request, exchange.response
         asked = self._records.body(request)
-        if asked is not None and not (first(asked.messages) == b"[" and (exchange.url or _asks(asked))):
+        if asked is not None and not (first(asked.messages) == b"[" and (exchange.url or asks(asked))):
             asked = None
         if asked is None and not exchange.url:
             return False
@@ -373,13 +320,7 @@ class AnthropicMessages:
         if state == conversation.state:
             return
         conversation.state = state
-        parallel, form = None, None
-        if first(record.tool_choice) == b"{":
-            disabled = _or(_choice, record.tool_choice, _Choice()).disable_parallel_tool_use
-            parallel = None if disabled is None else not disabled
-        if first(record.output_config) == b"{":
-            form = bytes(_or(_config, record.output_config, _Config()).format).decode() or None
-        form = form or bytes(record.output_format).decode() or None
+        parallel, form = parallel_of(record), format_of(record)
         system = words_of(blocks_of(record.system)[0]) or None
         self._rows.session_states.append(
             (event, conversation.session, None, None, None, record.model, None, parallel, form, system, None, None)
@@ -396,8 +337,7 @@ class AnthropicMessages:
                 self._rows.faults.append((event, conversation.session, "member_type", pointer, detail, None))
             self._rows.showings.append((event, conversation.session, "request", "all", None, ""))
             return
-        own = [tool for tool in _or(_tools, tools, []) if tool.type not in (None, "custom") and not tool.input_schema]
-        conversation.hosted = frozenset([tool.name for tool in own if tool.name is not None])
+        conversation.hosted = hosted_in(tools)
         table = self._rows.table(text, "anthropic")
         self._rows.showings.append((event, conversation.session, "request", "all", table, pointer))
 
@@ -483,13 +423,13 @@ class AnthropicMessages:
             # The beginning was not recorded: what follows is a reply of its own.
             reply = self._reply = _Reply(f"reply {place.event}", self._answering(None, place))
         self._move(place)
-        event, _ = self._cursor.event(native, _STREAM[native], reply.conversation.session)
+        event, _ = self._cursor.event(native, STREAM[native], reply.conversation.session)
         reply.event = event
         if native == "content_block_start" and record.index is not None:
-            block = _or(_block, record.content_block, Block())
+            block = block_of(record.content_block)
             reply.blocks[record.index] = _Open(block, event)
         elif native == "content_block_delta" and record.index is not None:
-            delta = _or(_delta, record.delta, Delta())
+            delta = delta_of(record.delta)
             held = reply.blocks.setdefault(record.index, _Open(Block(), event))
             piece = delta.partial_json if delta.partial_json is not None else delta.text
             held.pieces += [piece] if piece is not None else []
@@ -497,7 +437,7 @@ class AnthropicMessages:
             held = reply.blocks[record.index or 0]
             held.event, held.stopped = event, True
         elif native == "message_delta":
-            self._end(_or(_delta, record.delta, Delta()).stop_reason)
+            self._end(delta_of(record.delta).stop_reason)
 
     def _message_of(self, record: Record) -> Record:
         found = self._records.opened(bytes(record.message))
@@ -545,22 +485,9 @@ def _joined(held: _Open) -> Block:
 
 
 def _sentence(raw: bytes) -> _Sentence:
-    try:
-        message = _message(raw)
-    except (msgspec.DecodeError, RecursionError):
-        parsed = parse(raw)
-        found = None if isinstance(parsed, Unreadable) else typed(_message, parsed[0])
-        message = Message() if found is None else found[0]
+    message, _ = held(message_of, raw, Message())
     blocks, faults = blocks_of(message.content)
     return _Sentence(message.role, blocks, faults)
-
-
-def _or(decode: Any, raw: Raw, default: Any) -> Any:
-    """What a member holds, or the default where it holds something else."""
-    try:
-        return decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return default
 
 
 def _of(place: Place, body: Body[Record]) -> Place:
@@ -575,62 +502,3 @@ def _next(counts: dict[str, int], name: str) -> int:
 
 def _settings_of(record: Record) -> tuple[Raw, ...]:
     return record.tool_choice, record.output_config, record.output_format, record.system
-
-
-def _is_url(url: str) -> bool:
-    return "/messages" in url and "/batches" not in url and "count_tokens" not in url
-
-
-_OURS = (b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
-_CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')
-
-
-def _asks(record: Record) -> bool:
-    """Whether a record with messages is a request of this wire and not of chat completions."""
-    tools = bytes(record.tools)
-    if b'"input_schema"' in tools:
-        return True
-    messages = bytes(record.messages)
-    if record.system or any(mark in messages or mark in tools for mark in _OURS):
-        return not any(mark in messages for mark in _CHATS[:2])
-    if any(mark in messages or mark in tools for mark in _CHATS):
-        return False
-    return bool(record.max_tokens) and "claude" in (record.model or "")
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return 0.0
-    native = record.get("type")
-    if isinstance(native, str) and native in _STREAM:
-        return (
-            1.0 if native.startswith(("message_s", "content_block")) or isinstance(record.get("delta"), dict) else 0.0
-        )
-    if native == "message":
-        return float(record.get("role") == "assistant" and isinstance(record.get("content"), list) and "id" in record)
-    if native == "error":
-        return 0.5 if isinstance(record.get("error"), dict) and isinstance(record["error"].get("type"), str) else 0.0
-    if {"toolConfig", "inferenceConfig"} & record.keys():
-        return 0.0
-    if native is None and isinstance(record.get("messages"), list):
-        named = ("messages", "tools", "system", "max_tokens", "model")
-        found = typed(_record, {name: record[name] for name in named if name in record})
-        return float(found is not None and _asks(found[0]))
-    for half in (record.get("http"), record.get("request"), record):
-        url = (
-            next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-            if isinstance(half, dict)
-            else ""
-        )
-        if _is_url(url):
-            return 1.0
-        body = half.get("body") if isinstance(half, dict) and half is not record else None
-        if any(
-            isinstance(each, dict) and "messages" in each and _knows(each)
-            for each in (half if half is not record else None, body)
-        ):
-            return 1.0
-    return max(
-        (_knows(inner) for inner in (record.get("event"), record.get("data")) if isinstance(inner, dict)), default=0.0
-    )

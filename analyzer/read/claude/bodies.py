@@ -1,0 +1,184 @@
+"""The bodies of the Messages wire as one typed record, and what tells them from the bodies of other wires."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from analyzer.read.claude.blocks import Block
+from analyzer.read.openai.exchange import Recorded
+from analyzer.read.recover import typed
+from analyzer.read.values import ABSENT, Raw, first
+
+STREAM = {
+    "message_start": "item",
+    "content_block_start": "delta",
+    "content_block_delta": "delta",
+    "content_block_stop": "item",
+    "message_delta": "item",
+    "message_stop": "item",
+}
+
+
+class Delta(msgspec.Struct, gc=False):
+    """What a piece of a stream adds."""
+
+    type: str | None = None
+    partial_json: str | None = None
+    text: str | None = None
+    stop_reason: str | None = None
+
+
+class Record(Recorded, gc=False):
+    """Everything that one record may be: a request, a response, an event of a stream, an exchange, an envelope."""
+
+    type: str | None = None
+    id: str | None = None
+    role: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    max_tokens: Raw = ABSENT
+    tools: Raw = ABSENT
+    tool_choice: Raw = ABSENT
+    system: Raw = ABSENT
+    output_config: Raw = ABSENT
+    output_format: Raw = ABSENT
+    index: int | None = None
+    content_block: Raw = ABSENT
+    delta: Raw = ABSENT
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message of a request."""
+
+    role: str | None = None
+    content: Raw = ABSENT
+
+
+class Tool(msgspec.Struct, gc=False):
+    """What tells a tool of the provider's own from one of the client's."""
+
+    type: str | None = None
+    name: str | None = None
+    input_schema: Raw = ABSENT
+
+
+class _Choice(msgspec.Struct, gc=False):
+    disable_parallel_tool_use: bool | None = None
+
+
+class _Config(msgspec.Struct, gc=False):
+    format: Raw = ABSENT
+
+
+record_of = msgspec.json.Decoder(Record).decode
+message_of = msgspec.json.Decoder(Message).decode
+_delta = msgspec.json.Decoder(Delta).decode
+_block = msgspec.json.Decoder(Block).decode
+_tools = msgspec.json.Decoder(list[Tool]).decode
+_choice = msgspec.json.Decoder(_Choice).decode
+_config = msgspec.json.Decoder(_Config).decode
+
+
+def _or(decode: Any, raw: Raw, default: Any) -> Any:
+    """What a member holds, or the default where it holds something else."""
+    try:
+        return decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return default
+
+
+def delta_of(raw: Raw) -> Delta:
+    """What a piece of a stream adds; nothing where it is no piece."""
+    delta: Delta = _or(_delta, raw, Delta())
+    return delta
+
+
+def block_of(raw: Raw) -> Block:
+    """The block that a stream begins."""
+    block: Block = _or(_block, raw, Block())
+    return block
+
+
+def hosted_in(tools: Raw) -> frozenset[str]:
+    """The tools of the provider's own in a table: they have a type of their own and no schema."""
+    listed: list[Tool] = _or(_tools, tools, [])
+    own = [tool for tool in listed if tool.type not in (None, "custom") and not tool.input_schema]
+    return frozenset([tool.name for tool in own if tool.name is not None])
+
+
+def parallel_of(record: Record) -> bool | None:
+    """Whether a request allows several calls in one reply; None where it says nothing of it."""
+    if first(record.tool_choice) != b"{":
+        return None
+    choice: _Choice = _or(_choice, record.tool_choice, _Choice())
+    return None if choice.disable_parallel_tool_use is None else not choice.disable_parallel_tool_use
+
+
+def format_of(record: Record) -> str | None:
+    """The JSON text of the format that a request asks the answer in."""
+    config: _Config = (
+        _or(_config, record.output_config, _Config()) if first(record.output_config) == b"{" else _Config()
+    )
+    return bytes(config.format).decode() or bytes(record.output_format).decode() or None
+
+
+def is_url(url: str) -> bool:
+    """Whether an exchange under this address is one of this wire."""
+    return "/messages" in url and "/batches" not in url and "count_tokens" not in url
+
+
+_OURS = (b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
+_CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')
+
+
+def asks(record: Record) -> bool:
+    """Whether a record with messages is a request of this wire and not of chat completions."""
+    tools = bytes(record.tools)
+    if b'"input_schema"' in tools:
+        return True
+    messages = bytes(record.messages)
+    if record.system or any(mark in messages or mark in tools for mark in _OURS):
+        return not any(mark in messages for mark in _CHATS[:2])
+    if any(mark in messages or mark in tools for mark in _CHATS):
+        return False
+    return bool(record.max_tokens) and "claude" in (record.model or "")
+
+
+def knows(record: Any) -> float:
+    """How surely a parsed record is of this wire."""
+    if not isinstance(record, dict):
+        return 0.0
+    native = record.get("type")
+    if isinstance(native, str) and native in STREAM:
+        return (
+            1.0 if native.startswith(("message_s", "content_block")) or isinstance(record.get("delta"), dict) else 0.0
+        )
+    if native == "message":
+        return float(record.get("role") == "assistant" and isinstance(record.get("content"), list) and "id" in record)
+    if native == "error":
+        return 0.5 if isinstance(record.get("error"), dict) and isinstance(record["error"].get("type"), str) else 0.0
+    if {"toolConfig", "inferenceConfig"} & record.keys():
+        return 0.0
+    if native is None and isinstance(record.get("messages"), list):
+        named = ("messages", "tools", "system", "max_tokens", "model")
+        found = typed(record_of, {name: record[name] for name in named if name in record})
+        return float(found is not None and asks(found[0]))
+    for half in (record.get("http"), record.get("request"), record):
+        url = (
+            next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
+            if isinstance(half, dict)
+            else ""
+        )
+        if is_url(url):
+            return 1.0
+        body = half.get("body") if isinstance(half, dict) and half is not record else None
+        if any(
+            isinstance(each, dict) and "messages" in each and knows(each)
+            for each in (half if half is not record else None, body)
+        ):
+            return 1.0
+    return max(
+        (knows(inner) for inner in (record.get("event"), record.get("data")) if isinstance(inner, dict)), default=0.0
+    )
