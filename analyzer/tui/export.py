@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analyzer.masking import mask
+import polars as pl
+
+from analyzer.frame_masking import masked_frame
+from analyzer.masking import mask, masked
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from analyzer.auditing import Audit
     from analyzer.tui.rows import Model
 
@@ -36,12 +37,12 @@ def write(file: Path, shown: Shown, marks: list[dict[str, Any]]) -> str:
 
     `.json` holds findings, rows or evidence, with the marks; `.jsonl`, `.csv` and `.parquet` hold rows; `.sarif`
     and `.md` findings as the reports of those names; `.txt` the lines as they look; `.svg` the screen; `.bin` the
-    bytes of the record, unmasked.
+    bytes of the record, unmasked. In all others credentials are hidden, and no cell of a table is a formula.
     """
     make = _KINDS.get(file.suffix)
     if make is None:
         return f"the name has to end in one of {' '.join(_KINDS)}"
-    made = make(shown, marks)
+    made = make(_hidden(shown), marks)
     if made is None:
         return f"this pane has nothing that fits {file.suffix}; .json, .txt and .svg always do"
     try:
@@ -52,6 +53,14 @@ def write(file: Path, shown: Shown, marks: list[dict[str, Any]]) -> str:
     except OSError as error:
         return f"nothing was written: {error.strerror or error}"
     return f"{file} written, {len(made):,} bytes"
+
+
+def _hidden(shown: Shown) -> Shown:
+    return shown._replace(
+        findings=None if shown.findings is None else masked_frame(shown.findings),
+        frame=None if shown.frame is None else masked_frame(shown.frame),
+        evidence=masked(shown.evidence),
+    )
 
 
 def _json(shown: Shown, marks: list[dict[str, Any]]) -> bytes:
@@ -85,7 +94,12 @@ def _jsonl(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
 
 
 def _csv(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
-    return None if shown.frame is None else shown.frame.write_csv().encode("utf-8", "backslashreplace")
+    if shown.frame is None:
+        return None
+    text = pl.col(pl.String)
+    formula = text.str.contains(r"^(?:[=+@\t\r]|-[^0-9.])")  # what a spreadsheet would run
+    safe = shown.frame.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep())
+    return safe.write_csv().encode("utf-8", "backslashreplace")
 
 
 def _parquet(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
