@@ -29,6 +29,10 @@ MAX_REFERENCES: Final = 20_000
 #: Patterns in a schema that are compiled: a class of Unicode under a repeat takes the engine up to 0.1 s.
 MAX_PATTERNS: Final = 500
 
+#: Patterns in a schema that may step back (look-around, references to groups): all others take linear time. Each may
+#: cost three times `MAX_BACKTRACKS` a payload.
+MAX_STEPPING: Final = 10
+
 #: Steps back of one pattern on one text, after which it is undecided: about a millisecond.
 MAX_BACKTRACKS: Final = 50_000
 
@@ -54,6 +58,8 @@ _VALIDATORS: dict[str, Callable[..., jsonschema_rs.Validator]] = {
     dialects.DRAFT2019: jsonschema_rs.Draft201909Validator,
     dialects.DRAFT2020: jsonschema_rs.Draft202012Validator,
 }
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
+_STEPS_BACK = re.compile(rb"\(\?(?:[=!>(]|<[=!])|\\\\(?:[1-9]|k<)")
 _Kind = jsonschema_rs.ValidationErrorKind
 
 
@@ -121,6 +127,8 @@ class Judge:
             raise _Refused("engine_failed", f"the schema has more than {MAX_REFERENCES} references")
         if text.count(b'"pattern":') > MAX_PATTERNS:
             raise _Refused("engine_failed", f"the schema has more than {MAX_PATTERNS} patterns")
+        if _STEPS_BACK.search(text) and sum(map(bool, map(_STEPS_BACK.search, _STRING.findall(text)))) > MAX_STEPPING:
+            raise _Refused("engine_failed", f"the schema has more than {MAX_STEPPING} patterns that may step back")
         self._references = References(schema)
         few = surely_few(text, _MOST_FREE)
         self._branching = Branching(1, recursive=False) if few else branching(schema, self._references)

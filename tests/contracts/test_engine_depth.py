@@ -73,3 +73,13 @@ def test_wide_schemas_and_real_recursion_are_judged_as_before() -> None:
     assert wide.judge([{"k": 8_999}]) == ("valid", None)
     union = {"anyOf": [{"properties": {"a": {"$ref": "#"}, "kind": {"const": n}}} for n in range(80)]}
     assert Judge(union).judge(json.loads('{"a":' * 60 + '{"kind":1}' + "}" * 60))[0] != "unverifiable"
+
+
+def test_patterns_that_may_step_back_are_few_or_the_schema_is_not_judged() -> None:
+    stepping = [f"^(?:(?=a)a+)+{n}$" for n in range(11)]
+    few, many = ({"anyOf": [{"pattern": each} for each in some]} for some in (stepping[:10], stepping))
+    assert Judge(few).judge("a9") == ("valid", None)
+    assert Judge(many).judge("a9") == ("unverifiable", "engine_failed")
+    assert Judge({"anyOf": [{"pattern": f"^(a+)+{n}$"} for n in range(400)]}).judge("a" * 40 + "399") == ("valid", None)
+    groups = {"patternProperties": {rf"^(x)\1{n}": {} for n in range(11)}}
+    assert Judge(groups).judge({}) == ("unverifiable", "engine_failed")
