@@ -6,13 +6,11 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Self
 
 import polars as pl
 
@@ -21,6 +19,7 @@ from analyzer.batch.inputs import digest, inputs_of
 from analyzer.batch.segments import Answer, Terms, audit_segment
 from analyzer.batch.store import INPUTS, Store, by_segment
 from analyzer.batch.trend import groups_of, trend_of, versions_of
+from analyzer.batch.workers import Workers, workers
 from analyzer.config import Suppression
 from analyzer.errors import AnalyzerError, InputError
 from analyzer.frames import SOURCES
@@ -42,6 +41,10 @@ class Wanted:
     problems: Sequence[AnalyzerError] = ()
     """Of the contracts, to be told with the others."""
     jobs: int = 1
+    engine: str = "processes"
+    """`processes` of this machine, or `ray`."""
+    address: str | None = None
+    """Of the cluster; None: one of its own, here."""
     verify: bool = False
     """Take the digest of what seems unchanged."""
     since: datetime | None = None
@@ -109,8 +112,10 @@ class _Run:
         stale = [number for number in self._inputs if number not in {each for held in fresh.values() for each in held}]
         self._live = {name: self._kept(name, sources) for name, sources in fresh.items()}
         audited = len(stale)
-        with _Workers(self._wanted.jobs) as workers:
-            self._audit(stale, workers)
+        wanted = self._wanted
+        if stale:
+            with workers(wanted.engine, jobs=wanted.jobs, address=wanted.address) as those:
+                self._audit(stale, those)
         return self._night(audited)
 
     # --- what is new ---
@@ -159,20 +164,20 @@ class _Run:
 
     # --- auditing ---
 
-    def _audit(self, stale: Sequence[int], workers: _Workers) -> None:
+    def _audit(self, stale: Sequence[int], those: Workers) -> None:
         waiting = deque(self._cut(stale))
         whole, done = len(stale), 0
         under_way: deque[tuple[tuple[int, ...], Path, Future[Answer]]] = deque()
         while waiting or under_way:
-            while waiting and len(under_way) < workers.jobs + (workers.jobs > 1):
-                under_way.append(self._submit(waiting.popleft(), workers))
+            while waiting and len(under_way) < those.jobs + (those.jobs > 1):
+                under_way.append(self._submit(waiting.popleft(), those))
             sources, draft, future = under_way.popleft()
             self._progress("audit", done, whole)
             try:
                 answer = future.result()
             except Exception as error:  # noqa: BLE001 - one input must not end the night, whatever it does to us
                 if isinstance(error, BrokenProcessPool):
-                    workers.anew()
+                    those.anew()
                 if len(sources) == 1:
                     path = self._inputs[sources[0]].source.path
                     self._failed.append((path, f"{type(error).__name__}: {error}"))
@@ -194,10 +199,10 @@ class _Run:
             self._commit(segment, draft)
             done += len(sources)
 
-    def _submit(self, sources: tuple[int, ...], workers: _Workers) -> tuple[tuple[int, ...], Path, Future[Answer]]:
+    def _submit(self, sources: tuple[int, ...], those: Workers) -> tuple[tuple[int, ...], Path, Future[Answer]]:
         draft = self._store.draft()
         inputs = [self._inputs[number].source for number in sources]
-        return sources, draft, workers.submit(audit_segment, inputs, self._wanted.terms, draft)
+        return sources, draft, those.submit(audit_segment, inputs, self._wanted.terms, draft)
 
     def _commit(self, segment: _Live, draft: Path) -> None:
         now = [self._inputs[number] for number in segment.sources]
@@ -262,40 +267,3 @@ class _Run:
         draft = self._store.draft()
         audit_segment([], self._wanted.terms, draft)
         return self._store.segment(draft.name)
-
-
-class _Workers:
-    """Processes that audit segments; with one job this process does it itself."""
-
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
-        self._pool: ProcessPoolExecutor | None = None
-
-    def __enter__(self) -> Self:
-        self.anew()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def anew(self) -> None:
-        """Begin with new processes, after one of them died."""
-        if self.jobs > 1:
-            # spawn: a forked child of a process with Polars' threads may hang
-            self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
-
-    def submit(self, work: Callable[..., Answer], *arguments: object) -> Future[Answer]:
-        """The answer, or what it failed with, when it is asked for."""
-        if self._pool is not None:
-            try:
-                return self._pool.submit(work, *arguments)
-            except BrokenProcessPool:
-                self.anew()
-                return self._pool.submit(work, *arguments)
-        future: Future[Answer] = Future()
-        try:
-            future.set_result(work(*arguments))
-        except Exception as error:  # noqa: BLE001 - as a process would give it back
-            future.set_exception(error)
-        return future

@@ -47,6 +47,14 @@ if TYPE_CHECKING:
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes to use.")
 @click.option(
+    "--engine",
+    type=click.Choice(("processes", "ray")),
+    default="processes",
+    show_default=True,
+    help="Who audits: processes of this machine, or a Ray cluster that sees inputs and store under the same paths.",
+)
+@click.option("--address", metavar="ADDRESS", help="Of the Ray cluster; without it one is begun here.")
+@click.option(
     "--output-format",
     type=click.Choice(("text", "json")),
     default="text",
@@ -84,6 +92,8 @@ def command(
     verify: bool,
     segment_size: int,
     jobs: int,
+    engine: str,
+    address: str | None,
     output_format: str,
     outputs: tuple[str, ...],
     fail_on: str,
@@ -130,6 +140,8 @@ def command(
         suppressions=asked["suppressions"],
         problems=problems,
         jobs=jobs,
+        engine=engine,
+        address=address,
         verify=verify,
         since=_time(since),
         until=_time(until),
