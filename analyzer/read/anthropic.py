@@ -25,16 +25,17 @@ from analyzer.read.claude.blocks import (
 from analyzer.read.claude.bodies import (
     STREAM,
     Message,
+    Piece,
     Record,
     asks,
-    block_of,
-    delta_of,
     format_of,
     hosted_in,
     is_url,
     knows,
     message_of,
     parallel_of,
+    piece_of,
+    pieces_of,
     record_of,
 )
 from analyzer.read.claude.conversation import Conversation, Conversations, Sent, digest, gist, sent_as
@@ -136,7 +137,7 @@ class AnthropicMessages:
         del raw
         native = record.type
         if native in STREAM and (native != "message_start" or first(record.message) == b"{"):
-            self._piece(record, native or "", place)
+            self._piece(piece_of(record), place)
             return True
         if native == "message" and record.role == "assistant":
             self._whole(record, place)
@@ -145,8 +146,7 @@ class AnthropicMessages:
             self._request(record, place)
             return True
         if native == "ping" and self._reply is not None:
-            self._move(place)
-            self._cursor.event("ping", "notice", self._reply.conversation.session)
+            self._pinged(self._reply, place)
             return True
         if first(record.error) == b"{" and (native == "error" or (native is None and self._asked is not None)):
             if native is None and record.id is not None:
@@ -197,7 +197,14 @@ class AnthropicMessages:
         taken = False
         if response is not None and not refused:
             inside = _of(place, response)
-            for found in self._records.values(response, response.frames):
+            pieces = pieces_of(response.frames) if response.stream else None
+            for piece in pieces or ():
+                if piece.type != "ping":
+                    self._piece(piece, inside)
+                elif self._reply is not None:
+                    self._pinged(self._reply, inside)
+            taken = bool(pieces)
+            for found in self._records.values(response, response.frames if pieces is None else ()):
                 taken |= self._take(found.record, found.text, inside, top=False)
         self._end()
         session = self._flush(None, accepted=False if refused else None)
@@ -412,10 +419,11 @@ class AnthropicMessages:
 
     # --- streams ----------------------------------------------------------------------------------------------------
 
-    def _piece(self, record: Record, native: str, place: Place) -> None:
+    def _piece(self, piece: Piece, place: Place) -> None:
         """An event of a streamed response."""
+        native = piece.type
         if native == "message_start":
-            start = self._message_of(record)
+            start = self._message_of(piece.message)
             conversation = self._answering(start.id, place)
             self._reply = _Reply(start.id or f"reply {place.event}", conversation)
         reply = self._reply
@@ -425,22 +433,28 @@ class AnthropicMessages:
         self._move(place)
         event, _ = self._cursor.event(native, STREAM[native], reply.conversation.session)
         reply.event = event
-        if native == "content_block_start" and record.index is not None:
-            block = block_of(record.content_block)
-            reply.blocks[record.index] = _Open(block, event)
-        elif native == "content_block_delta" and record.index is not None:
-            delta = delta_of(record.delta)
-            held = reply.blocks.setdefault(record.index, _Open(Block(), event))
-            piece = delta.partial_json if delta.partial_json is not None else delta.text
-            held.pieces += [piece] if piece is not None else []
-        elif native == "content_block_stop" and record.index in reply.blocks:
-            held = reply.blocks[record.index or 0]
-            held.event, held.stopped = event, True
+        index, delta = piece.index, piece.delta
+        if native == "content_block_start" and index is not None:
+            reply.blocks[index] = _Open(piece.content_block or Block(), event)
+        elif native == "content_block_delta" and index is not None:
+            block = reply.blocks.get(index)
+            if block is None:
+                block = reply.blocks[index] = _Open(Block(), event)
+            text = None if delta is None else delta.partial_json if delta.partial_json is not None else delta.text
+            if text is not None:
+                block.pieces.append(text)
+        elif native == "content_block_stop" and index in reply.blocks:
+            block = reply.blocks[index or 0]
+            block.event, block.stopped = event, True
         elif native == "message_delta":
-            self._end(delta_of(record.delta).stop_reason)
+            self._end(None if delta is None else delta.stop_reason)
 
-    def _message_of(self, record: Record) -> Record:
-        found = self._records.opened(bytes(record.message))
+    def _pinged(self, reply: _Reply, place: Place) -> None:
+        self._move(place)
+        self._cursor.event("ping", "notice", reply.conversation.session)
+
+    def _message_of(self, message: Raw) -> Record:
+        found = self._records.opened(bytes(message))
         return Record() if found is None else found.record
 
     def _end(self, stop_reason: str | None = None) -> None:

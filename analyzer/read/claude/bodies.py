@@ -30,6 +30,16 @@ class Delta(msgspec.Struct, gc=False):
     stop_reason: str | None = None
 
 
+class Piece(msgspec.Struct, gc=False):
+    """An event of a streamed reply."""
+
+    type: str
+    index: int | None = None
+    message: Raw = ABSENT
+    content_block: Block | None = None
+    delta: Delta | None = None
+
+
 class Record(Recorded, gc=False):
     """Everything that one record may be: a request, a response, an event of a stream, an exchange, an envelope."""
 
@@ -73,6 +83,7 @@ class _Config(msgspec.Struct, gc=False):
 
 
 record_of = msgspec.json.Decoder(Record).decode
+_pieces = msgspec.json.Decoder(list[Piece]).decode
 message_of = msgspec.json.Decoder(Message).decode
 _delta = msgspec.json.Decoder(Delta).decode
 _block = msgspec.json.Decoder(Block).decode
@@ -89,16 +100,24 @@ def _or(decode: Any, raw: Raw, default: Any) -> Any:
         return default
 
 
-def delta_of(raw: Raw) -> Delta:
-    """What a piece of a stream adds; nothing where it is no piece."""
-    delta: Delta = _or(_delta, raw, Delta())
-    return delta
+def piece_of(record: Record) -> Piece:
+    """A record that is an event of a stream, without what in it is of another type."""
+    block, delta = _or(_block, record.content_block, None), _or(_delta, record.delta, None)
+    return Piece(record.type or "", record.index, record.message, block, delta)
 
 
-def block_of(raw: Raw) -> Block:
-    """The block that a stream begins."""
-    block: Block = _or(_block, raw, Block())
-    return block
+def pieces_of(frames: tuple[bytes, ...]) -> list[Piece] | None:
+    """All events of a stream, read at once; None where one of them is something else."""
+    try:
+        pieces = _pieces(b"[" + b",".join(frames) + b"]")
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    for each in pieces:
+        if each.type not in STREAM and each.type != "ping":
+            return None
+        if each.type == "message_start" and first(each.message) != b"{":
+            return None
+    return pieces
 
 
 def hosted_in(tools: Raw) -> frozenset[str]:
