@@ -107,12 +107,13 @@ def tools_of(tables: pl.DataFrame, store: SchemaStore) -> pl.DataFrame:
     rows: list[_Row] = []
     for table, shape, text, server in tables.select("table", "shape", "text", "server").iter_rows():
         dialect = dialects.DRAFT7 if shape in _DRAFT7_SHAPES else dialects.DEFAULT
-        try:
-            entries = [(at, store.tools(entry, server, dialect)) for at, entry in _entries(text.encode())]
-        except (ValueError, RecursionError):
-            continue  # TOOL001 names a table that cannot be read
         position = 0
-        for at, tools in entries:
+        for at, entry in _entries(text.encode()):
+            try:
+                tools = store.tools(entry, server, dialect)
+            except (ValueError, RecursionError):
+                position += 1
+                continue  # TOOL001 names what cannot be read; the tools beside it can
             for tool in tools:
                 rows.extend((table, position, *said, at + pointer) for *said, pointer in tool)
                 position += 1

@@ -40,6 +40,7 @@ def check(trace: Trace) -> pl.DataFrame:
     lost = _lost(trace, _judged(trace, _unsettled(trace)))
     if lost.is_empty():
         return hits(())
+    unread = _unread(trace, lost)
     names: dict[str, set[str]] = {}
     spaced: set[tuple[str, str]] = set()
     bare = pl.col("tool").str.replace("^.*:", "")
@@ -59,9 +60,25 @@ def check(trace: Trace) -> pl.DataFrame:
         }
         for row in lost.iter_rows(named=True)
         # Wires leave a namespace out, or make one of the name; a server is another matter.
-        if ((row["session"], row["name"]) not in spaced or row["state"] or row["later"])
+        if (row["session"], row["name"]) not in unread
+        and ((row["session"], row["name"]) not in spaced or row["state"] or row["later"])
         and not _prefixed(row["name"], names.get(row["session"], set()))
     )
+
+
+def _unread(trace: Trace, lost: pl.DataFrame) -> set[tuple[str, str]]:
+    """Sessions and names that stand in a table where they could not be read, for size or depth: it may offer them."""
+    shown = trace.showings.select("session", "table").unique()
+    named = (
+        lost.select("session", "name")
+        .unique()
+        .join(shown, on="session")
+        .join(trace.tools, on=["table", "name"], how="anti")
+    )
+    texts = named.join(trace.tables.select("table", "text"), on="table")
+    spelled = [pl.concat_str(pl.lit(f'"name":{blank}"'), "name", pl.lit('"')) for blank in ("", " ")]
+    held = pl.any_horizontal(pl.col("text").str.contains(each, literal=True) for each in spelled)
+    return set(texts.filter(held).select("session", "name").iter_rows())
 
 
 def _resent(trace: Trace) -> pl.Series:
