@@ -15,7 +15,7 @@ from tests.tui.test_hostile import unsafe
 BOUND = sorted({name for key in KEYS for name in key.keys.split(",")} - {"Q", "ctrl+q"})
 # Letters that a prompt takes, and keys that no table names: they must do nothing.
 OTHERS = ["$", "A", "B", "backspace", "ctrl+x", "f9", "insert", "comma", "ctrl+p"]
-OPENING = ["enter", "enter", "a", "t", "c", "u", "d", "d", "i", "r", "T"]
+OPENING = ["enter", "enter", "enter", "a", "t", "c", "c", "u", "d", "d", "i", "r", "T"]
 LEAVING = ["escape", "enter"]
 SCREENS = {
     "Overview",
