@@ -181,12 +181,14 @@ def _split(frames: Frames, partitions: int) -> Iterator[tuple[int, Frames]]:
         schema={"session": pl.String, "partition": pl.Int64},
     )
     parted = {
-        name: frame.join(where, on="session", how="left", nulls_equal=True, maintain_order="left")
+        name: frame.join(where, on="session", how="left", nulls_equal=True, maintain_order="left").partition_by(
+            "partition", maintain_order=True, include_key=False, as_dict=True
+        )
         for name, frame in frames.items()
         if name != "tables"
     }
     for number in range(partitions):
-        part = {name: frame.filter(pl.col("partition") == number).drop("partition") for name, frame in parted.items()}
+        part = {name: parts.get((number,), frames[name].clear()) for name, parts in parted.items()}
         yield number, {name: part.get(name, frames["tables"]) for name in RECORDED}
 
 
