@@ -106,6 +106,7 @@ class _Run:
         self._inputs = {each.source.number: each for each in found}
         self._live: dict[str, _Live] = {}
         self._failed: list[tuple[str, str]] = []
+        self._broken: dict[tuple[int, ...], str] = {}  # what failed together, and with what
 
     def whole(self) -> Night:
         fresh = self._fresh()
@@ -136,13 +137,12 @@ class _Run:
         return not self._wanted.verify or digest(now.source) == row["sha256"]
 
     def _kept(self, name: str, sources: tuple[int, ...]) -> _Live:
-        frames = self._store.segment(name, _BESIDE)
-        told = json.loads((self._store.folder / "segments" / name / "told.json").read_text(encoding="utf-8"))
+        frames, told = self._store.segment(name, _BESIDE), self._store.told(name)
         turns = frames["turns"]
         answer = Answer(
             [],
-            [(text, file) for text, file in told["problems"]],
-            [(rule, error) for rule, error in told["crashed"]],
+            told.problems,
+            told.crashed,
             frozenset(frames["times"]["session"]),
             frozenset(turns.filter("adrift")["turn"]),
             frozenset(turns["turn"]),
@@ -183,17 +183,21 @@ class _Run:
                     self._failed.append((path, f"{type(error).__name__}: {error}"))
                     done += 1
                 else:
+                    self._broken[sources] = f"{type(error).__name__}: {error}"
                     middle = len(sources) // 2
                     waiting.extendleft([sources[middle:], sources[:middle]])
                 continue
             segment = _Live(sources, answer)
             others = {name: held for name, held in self._live.items() if segment.touches(held)}
             if others:  # a session that goes on from one input into another: both are audited together
+                together = tuple(sorted({*sources, *(each for held in others.values() for each in held.sources)}))
+                if together in self._broken:  # they cannot be, and what has a part of a session only is no answer
+                    self._failed += [(self._inputs[number].source.path, self._broken[together]) for number in sources]
+                    done += len(sources)
+                    continue
                 for name in others:
                     del self._live[name]
-                waiting.appendleft(
-                    tuple(sorted({*sources, *(each for held in others.values() for each in held.sources)}))
-                )
+                waiting.appendleft(together)
                 whole += sum(len(held.sources) for held in others.values())
                 continue
             self._commit(segment, draft)
@@ -214,7 +218,13 @@ class _Run:
             for row in segment.answer.sources
         ]
         gone = pl.col("source").is_in(list(segment.sources))
-        self._known = pl.concat([self._known.filter(~gone), pl.DataFrame(rows, schema=INPUTS)]).sort("source")
+        before = self._known.filter(gone)["segment"].unique()
+        # The rest of a segment that lost an input counts no more: its answers hold what is audited anew here.
+        rest = self._known.filter(~gone).with_columns(
+            pl.when(pl.col("segment").is_in(before.implode())).then(pl.lit("")).otherwise(pl.col(name)).alias(name)
+            for name in ("identity", "segment")
+        )
+        self._known = pl.concat([rest, pl.DataFrame(rows, schema=INPUTS)]).sort("source")
         self._store.commit(draft, name, self._known)
         self._live[name] = segment
 

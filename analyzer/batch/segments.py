@@ -112,22 +112,24 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
         parts.append(part)
         crashed.update(crashes)
     evidence.close()
-    for name in parts[0]:
-        masked_frame(pl.concat([part[name] for part in parts])).write_parquet(folder / f"{name}.parquet")
-    known = pl.concat(times).filter(pl.col("session").is_not_null()).sort("session")
-    masked_frame(known).write_parquet(folder / "times.parquet")
+    kept = {name: masked_frame(pl.concat([part[name] for part in parts])) for name in parts[0]}
+    # By the names that are kept: a later run knows no others.
+    kept["times"] = masked_frame(pl.concat(times).filter(pl.col("session").is_not_null()).sort("session"))
     answer = Answer(
         recording.sources,
         [(str(problem), problem.file) for problem in recording.problems],
         sorted(crashed),
-        frozenset(known["session"]),
+        frozenset(kept["times"]["session"]),
         frozenset(recording.adrift),
         frozenset(turns),
     )
     keys = pl.DataFrame(
         {"turn": sorted(answer.turns), "adrift": [turn in answer.adrift for turn in sorted(answer.turns)]}
     )
-    keys.cast({"turn": pl.String, "adrift": pl.Boolean}).write_parquet(folder / "turns.parquet")
-    told = masked({"problems": answer.problems, "crashed": answer.crashed})
+    kept["turns"] = keys.cast({"turn": pl.String, "adrift": pl.Boolean})
+    for name, frame in kept.items():
+        frame.write_parquet(folder / f"{name}.parquet")
+    frames = {name: frame.columns for name, frame in kept.items()}
+    told = masked({"problems": answer.problems, "crashed": answer.crashed, "frames": frames})
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
     return answer

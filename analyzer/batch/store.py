@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from analyzer.errors import InputError, UsageError
@@ -75,6 +76,17 @@ VERSIONS = pl.Schema(
 )  # key: tool, role, schema_id
 
 
+class Told(msgspec.Struct, frozen=True):
+    """What is kept of a segment beside its frames."""
+
+    problems: list[tuple[str, str | None]]
+    """What could not be read: text, and the file."""
+    crashed: list[tuple[str, str]]
+    """Rules that broke, and how."""
+    frames: dict[str, list[str]]
+    """The frames and their columns."""
+
+
 class Store:
     """A folder that holds the history of one batch."""
 
@@ -116,11 +128,11 @@ class Store:
 
     def inputs(self) -> pl.DataFrame:
         """INPUTS, by source."""
-        return self._read(self.folder / "inputs.parquet", INPUTS)
+        return self._read_first("inputs.parquet", INPUTS)
 
     def runs(self) -> pl.DataFrame:
         """RUNS, by run."""
-        return self._read(self.folder / "runs.parquet", RUNS)
+        return self._read_first("runs.parquet", RUNS)
 
     def groups(self, run: int) -> pl.DataFrame:
         """GROUPS of a run."""
@@ -132,12 +144,22 @@ class Store:
 
     def segment(self, name: str, frames: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
         """The frames of a segment, or those that are named. Raises InputError where it is not what was written."""
-        folder = self.folder / "segments" / name
-        files = sorted(folder.glob("*.parquet")) if frames is None else [folder / f"{each}.parquet" for each in frames]
+        folder, written = self.folder / "segments" / name, self.told(name).frames
+        names = sorted(written) if frames is None else frames
         try:
-            return {file.stem: pl.read_parquet(file, glob=False) for file in files}
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"the store is damaged: {error}; remove it to begin anew", file=str(folder)) from error
+            return {
+                each: pl.read_parquet(folder / f"{each}.parquet", glob=False).select(written[each]) for each in names
+            }
+        except (OSError, KeyError, pl.exceptions.PolarsError) as error:
+            raise _damaged(folder, error) from error
+
+    def told(self, name: str) -> Told:
+        """What is told beside the frames of a segment. Raises InputError where it is not what was written."""
+        file = self.folder / "segments" / name / "told.json"
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=Told)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise _damaged(file, error) from error
 
     def draft(self) -> Path:
         """A folder for a segment on its way."""
@@ -158,14 +180,16 @@ class Store:
         self._write(self.folder / "schemas" / f"{run['run']}.parquet", versions)
         self._write(self.folder / "runs.parquet", pl.concat([self.runs(), pl.DataFrame([run], schema=RUNS)]))
 
+    def _read_first(self, name: str, schema: pl.Schema) -> pl.DataFrame:
+        file = self.folder / name
+        return self._read(file, schema) if file.exists() else schema.to_frame()
+
     @staticmethod
     def _read(file: Path, schema: pl.Schema) -> pl.DataFrame:
-        if not file.exists():
-            return schema.to_frame()
         try:
             return pl.read_parquet(file, glob=False).select(list(schema)).cast(schema)
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"the store is damaged: {error}; remove it to begin anew", file=str(file)) from error
+            raise _damaged(file, error) from error
 
     @staticmethod
     def _write(file: Path, frame: pl.DataFrame) -> None:
@@ -174,6 +198,10 @@ class Store:
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.replace(file)
+
+
+def _damaged(file: Path, error: Exception) -> InputError:
+    return InputError(f"the store is damaged: {error}; remove it to begin anew", file=str(file))
 
 
 def by_segment(inputs: pl.DataFrame) -> dict[str, Sequence[int]]:

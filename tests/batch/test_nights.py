@@ -13,7 +13,7 @@ import pytest
 from analyzer import audit
 from analyzer.batch import Store, Terms
 from analyzer.batch.segments import audit_segment
-from analyzer.errors import UsageError
+from analyzer.errors import InputError, UsageError
 from analyzer.trace import Settings
 from tests.audit.wire import CLOSED
 from tests.batch.nights import changed, log, run, story, told
@@ -203,3 +203,70 @@ def test_no_log_at_all(tmp_path: Path) -> None:
     night = run(tmp_path / "store", tmp_path / "empty")
     assert night.audit.summary["sessions"] == 0
     assert night.trend.run["inputs"] == 0
+
+
+def test_a_segment_that_lost_an_input_counts_no_session_twice(tmp_path: Path, logs: Path) -> None:
+    store = tmp_path / "store"
+    run(store, logs)
+    run(store, logs / "a.ndjson")  # by itself: what was audited with it is not asked for this time
+    night, whole = run(store, logs), audit([str(logs)])
+    assert night.audit.summary == whole.summary
+    assert told(night.audit.findings) == told(whole.findings)
+
+
+def test_inputs_that_cannot_be_audited_together_are_told(
+    tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = story("s9", BAD)
+    log(logs, "d.ndjson", events[:2])
+    log(logs, "e.ndjson", events[2:])
+    asked = 0
+
+    def failing(sources: list[object], *more: object) -> object:
+        nonlocal asked
+        asked += 1
+        if asked > 50:
+            raise KeyboardInterrupt
+        if len(sources) > 1:
+            raise MemoryError
+        return audit_segment(sources, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("analyzer.batch.night.audit_segment", failing)
+    night = run(tmp_path / "store", logs)
+    assert [Path(path).name for path in night.failed] == ["e.ndjson"]
+
+
+def test_a_session_that_goes_on_is_found_whatever_its_name(tmp_path: Path) -> None:
+    events = story("sk-proj-" + "aB3dE5fG7h" * 4, BAD)  # hidden, as a credential, in all that is kept
+    log(tmp_path / "logs", "1.ndjson", events[:2])
+    run(tmp_path / "store", tmp_path / "logs")
+    log(tmp_path / "logs", "2.ndjson", events[2:])
+    night = run(tmp_path / "store", tmp_path / "logs")
+    assert night.audit.summary == audit([str(tmp_path / "logs")]).summary
+
+
+@pytest.mark.parametrize(
+    ("files", "content"),
+    [
+        ("segments/*/told.json", None),
+        ("segments/*/told.json", b"[]"),
+        ("segments/*/told.json", b'{"problems": 7}'),
+        ("segments/*/tools.parquet", None),
+        ("segments/*/offers.parquet", b"rubbish"),
+        ("segments/*/offers.parquet", "segments/*/times.parquet"),
+        ("segments/*/turns.parquet", "segments/*/times.parquet"),
+        ("groups/1.parquet", None),
+        ("schemas/1.parquet", b"rubbish"),
+        ("runs.parquet", b""),
+    ],
+)
+def test_a_damaged_store_is_told(tmp_path: Path, logs: Path, files: str, content: bytes | str | None) -> None:
+    store = tmp_path / "store"
+    run(store, logs)
+    for file in list(store.glob(files)):
+        if content is None:
+            file.unlink()
+        else:
+            file.write_bytes(content if isinstance(content, bytes) else next(store.glob(content)).read_bytes())
+    with pytest.raises(InputError, match="the store is damaged"):
+        run(store, logs)
