@@ -128,7 +128,7 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
     )
     kept["turns"] = keys.cast({"turn": pl.String, "adrift": pl.Boolean})
     for name, frame in kept.items():
-        frame.write_parquet(folder / f"{name}.parquet")
+        masked_frame(frame).write_parquet(folder / f"{name}.parquet")
     frames = {name: frame.columns for name, frame in kept.items()}
     told = masked({"problems": answer.problems, "crashed": answer.crashed, "frames": frames})
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")

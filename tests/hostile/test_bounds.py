@@ -110,3 +110,10 @@ def test_a_file_of_which_nothing_is_known_is_left_and_its_digest_is_of_the_whole
     file.write_bytes(data)
     (held,) = audit([str(file)]).inputs
     assert (held["format"], held["bytes"], held["sha256"]) == ("", len(data), sha256(data).hexdigest())
+
+
+def test_a_member_with_a_name_too_long_for_a_file_is_an_input(tmp_path: Path) -> None:
+    file = tmp_path / "x.eval"
+    file.write_bytes(zipped({f"samples/{'x' * 5_000}.json": LOG}))
+    for command in (("audit",), ("batch", "--store", str(tmp_path / "store"))):
+        assert run(*command, str(file)).status in {0, 1, 3}
