@@ -126,9 +126,9 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
     keys = pl.DataFrame(
         {"turn": sorted(answer.turns), "adrift": [turn in answer.adrift for turn in sorted(answer.turns)]}
     )
-    kept["turns"] = keys.cast({"turn": pl.String, "adrift": pl.Boolean})
+    kept["turns"] = masked_frame(keys.cast({"turn": pl.String, "adrift": pl.Boolean}))
     for name, frame in kept.items():
-        masked_frame(frame).write_parquet(folder / f"{name}.parquet")
+        frame.write_parquet(folder / f"{name}.parquet")
     frames = {name: frame.columns for name, frame in kept.items()}
     told = masked({"problems": answer.problems, "crashed": answer.crashed, "frames": frames})
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
