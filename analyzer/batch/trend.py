@@ -21,9 +21,7 @@ def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
         findings.filter(~borne)
         .with_columns(
             schema_id=pl.col("contract").struct.field("schema_id"),
-            at=pl.concat_str(
-                failure.field("pointer").replace("", "(all of it)"), failure.field("keyword"), separator=" "
-            ),
+            at=pl.concat_str(failure.field("pointer").replace("", "(root)"), failure.field("keyword"), separator=" "),
         )
         .select("session", *_TOLD)
         .join(of, on="session", how="left", maintain_order="left")

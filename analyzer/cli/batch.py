@@ -14,6 +14,8 @@ from analyzer.errors import AnalyzerError, UsageError
 from analyzer.redaction import current
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from analyzer.batch import Night
     from analyzer.contracts.files import Contracts
     from analyzer.replay.final import FinalSchema
@@ -118,6 +120,7 @@ def command(
         raise UsageError("a batch cannot come back to standard input: save the log to a file")
     wanted_reports = reports.asked(outputs, None, "text") if outputs else []
     from analyzer.batch import Store, Terms, Wanted, nightly
+    from analyzer.cli.following import following
     from analyzer.cli.progress import progress
     from analyzer.report import trend
     from analyzer.report.version import version
@@ -156,7 +159,17 @@ def command(
         console.deliver(trend.pieces(night.trend), None)
     else:
         colour = console.colour(wanted=not no_color)
-        console.write(trend.page(night.trend, night.audit.summary, width=console.width(), colour=colour))
+        fresh = _fresh(night)
+        console.write(
+            trend.page(
+                night.trend,
+                night.audit.summary,
+                night.audit.findings,
+                next_command=following(replace(night.audit, findings=fresh) if fresh.height else night.audit, given),
+                width=console.width(),
+                colour=colour,
+            )
+        )
     return _decided(night, fail_on=fail_on, fail_on_new=fail_on_new, strict=strict)
 
 
@@ -194,7 +207,13 @@ def _decided(night: Night, *, fail_on: str, fail_on_new: str | None, strict: boo
         return exits.FAULT
     if fail_on_new is None:
         return exits.decide(night.audit, fail_on=fail_on, strict=strict)
-    changes = night.trend.changes
-    fresh = changes.filter(changes["change"].is_in(["new", "returned"]))["group"]
-    new = night.audit.findings.filter(night.audit.findings["group"].is_in(fresh.implode()))
-    return exits.decide(replace(night.audit, findings=new), fail_on=fail_on_new, strict=strict)
+    return exits.decide(replace(night.audit, findings=_fresh(night)), fail_on=fail_on_new, strict=strict)
+
+
+def _fresh(night: Night) -> pl.DataFrame:
+    """FINDINGS of the kinds that the last run did not have."""
+    from analyzer.report.trend import FRESH
+
+    changes, findings = night.trend.changes, night.audit.findings
+    fresh = changes.filter(changes["change"].is_in(FRESH))["group"]
+    return findings.filter(findings["group"].is_in(fresh.implode()))

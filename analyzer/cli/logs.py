@@ -70,7 +70,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "imported, and so run. Repeatable.",
     ),
     click.option("--final-schema", metavar="FILE", help="Schema of the final answer's object."),
-    click.option("--input-format", metavar="NAME", help="Read all as this format; see `analyzer formats`."),
+    click.option(
+        "--input-format",
+        metavar="NAME",
+        help="Ask this format first, whatever a file looks like; `analyzer formats` lists them.",
+    ),
     session,
     click.option("--assert-formats", is_flag=True, help="Judge `format` as a constraint, not as a note."),
     click.option(

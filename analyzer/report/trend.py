@@ -8,13 +8,15 @@ from typing import Any
 import polars as pl
 
 from analyzer.report.accounts import counted, covered
+from analyzer.report.finding import labelled, place_of
 from analyzer.report.json import encoded
 from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
 SCHEMA = "analyzer.trend/v1"
 
-KINDS = ("new", "returned", "recurring", "fixed")
+FRESH = ("new", "returned")
+KINDS = (*FRESH, "recurring", "fixed")
 CHANGES = pl.Schema(
     {
         "change": pl.String(),  # one of KINDS; `returned`: not in the last run, but in an earlier one
@@ -79,14 +81,22 @@ class Trend:
         ]
 
 
-def page(trend: Trend, summary: dict[str, Any], *, width: int = 80, colour: bool = False) -> str:
-    """The trend as people read it in the morning; `summary` is the audit's."""
+def page(
+    trend: Trend,
+    summary: dict[str, Any],
+    findings: pl.DataFrame,
+    *,
+    next_command: str,
+    width: int = 80,
+    colour: bool = False,
+) -> str:
+    """The trend as people read it in the morning; `summary` and FINDINGS are the audit's."""
     paper = Paper(width=width, colour=colour)
     run, before = trend.run, trend.before
     kept = run["inputs"] - run["audited"]
     paper.wrapped(
         (f"run {run['run']}: ", "head"),
-        f"{counted(run['inputs'], 'input')}, {run['audited']} audited, {kept} unchanged; "
+        f"{counted(run['inputs'], 'input')}, {run['audited']} audited, {kept} from the store; "
         f"{counted(run['sessions'], 'session')}, {counted(run['calls'], 'call')}; {covered(summary)}",
     )
     if before is None:
@@ -99,7 +109,8 @@ def page(trend: Trend, summary: dict[str, Any], *, width: int = 80, colour: bool
             paper.wrapped("that run had other contracts, settings or another version of the analyzer", hang=2)
     for kind in KINDS:
         if before is not None or kind == "new":
-            _kind(paper, trend, kind)
+            rows = trend.changes.filter(pl.col("change") == kind)
+            _fresh(paper, kind, rows, findings) if kind in FRESH else _known(paper, kind, rows)
     if trend.versions.height:
         paper.heading("New versions of known tools")
         paper.table(
@@ -115,11 +126,30 @@ def page(trend: Trend, summary: dict[str, Any], *, width: int = 80, colour: bool
             indent=2,
         )
     _rates(paper, trend)
+    paper.heading("Next")
+    paper.exact(next_command, indent=2)
     return paper.text()
 
 
-def _kind(paper: Paper, trend: Trend, kind: str) -> None:
-    rows = trend.changes.filter(pl.col("change") == kind)
+def _fresh(paper: Paper, kind: str, rows: pl.DataFrame, findings: pl.DataFrame) -> None:
+    """What nobody has looked at yet: what is wrong, and where the first of each kind is."""
+    if not rows.height:
+        return
+    paper.heading(kind.capitalize())
+    borne = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
+    first = findings.filter(~borne).unique("group", keep="first", maintain_order=True)
+    places = dict(first.select("group", "location").iter_rows())
+    for row in rows.head(_MOST).iter_rows(named=True):
+        tool = f"  {visible(row['tool'], limit=60)}" if row["tool"] else ""
+        rule = (f"{row['rule']} {row['slug']}", "name")
+        paper.wrapped((row["severity"], row["severity"]), " ", rule, f"{tool}  {row['count']}x", indent=2, hang=4)
+        paper.wrapped(visible(row["message"] or "", limit=300), indent=4)
+        if places.get(row["group"]) is not None:
+            labelled(paper, "at ", place_of(places[row["group"]]), 4, 3)
+    _more(paper, rows)
+
+
+def _known(paper: Paper, kind: str, rows: pl.DataFrame) -> None:
     if not rows.height:
         return
     paper.heading(kind.capitalize())
@@ -131,7 +161,11 @@ def _kind(paper: Paper, trend: Trend, kind: str) -> None:
         tool = visible(row["tool"] or "-", limit=30)
         what = visible(f"{row['slug']} {row['at'] or ''}", limit=300)
         table.append([(row["severity"], row["severity"]), row["rule"], tool, times, what])
-    paper.table(table, indent=2, right=[3])
+    paper.table(table, indent=2, right=[3], wrap_last=True)
+    _more(paper, rows)
+
+
+def _more(paper: Paper, rows: pl.DataFrame) -> None:
     if rows.height > _MOST:
         paper.line((f"and {rows.height - _MOST} more: --output-format json has all", "dim"), indent=2)
 

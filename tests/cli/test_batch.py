@@ -23,14 +23,34 @@ def test_two_nights(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[st
     command = ["batch", "--store", str(tmp_path / "store"), str(logs)]
     assert main(command) == 1
     first = capsys.readouterr().out
-    assert "run 1: 2 inputs, 2 audited, 0 unchanged" in first
+    assert "run 1: 2 inputs, 2 audited, 0 from the store" in first
     assert "ARG001" in first
     assert main([*command, "--fail-on-new", "error"]) == 0, "nothing is new"
     second = capsys.readouterr().out
-    assert "2 unchanged" in second
+    assert "0 audited, 2 from the store" in second
     log(logs, "c.ndjson", story("s3", {}))
     assert main([*command, "--fail-on-new", "error"]) == 1
-    assert "required" in capsys.readouterr().out
+    assert "/id is missing" in capsys.readouterr().out
+
+
+def test_what_is_new_says_what_is_wrong_where_and_what_to_type(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["batch", "--store", str(tmp_path / "store"), str(logs)]
+    main(command)
+    capsys.readouterr()
+    worse = log(logs, "c.ndjson", story("s3", {"id": "x", "force": True}))
+    assert main(command) == 1
+    new, recurring = capsys.readouterr().out.split("\nNew\n")[1].split("\nRecurring\n")
+    assert "The arguments break the schema in force: /force is not in the schema." in new
+    assert f"at {worse}:2 /item/arguments" in new
+    assert "/force is not" not in recurring, "what is known is told in a line"
+    assert "…" not in recurring, "nothing of it is cut"
+    assert recurring.splitlines()[-1] == f"  analyzer show --session s3 --call c1 {logs}"
+    main(command)
+    assert f"  analyzer show --session s1 --call c1 {logs}" in capsys.readouterr().out, (
+        "nothing new: the worst there is"
+    )
 
 
 def test_the_trend_as_json_and_a_report_beside_it(
