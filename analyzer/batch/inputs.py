@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 
@@ -30,14 +30,23 @@ class Input:
 
 
 def inputs_of(
-    paths: Sequence[str], known: Mapping[str, int], *, since: datetime | None = None, until: datetime | None = None
+    paths: Sequence[str],
+    known: Mapping[str, int],
+    *,
+    store: str,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> tuple[list[Input], list[InputError]]:
     """The inputs that the paths name and that were last written in [since, until), in the order they are found.
 
     `known` numbers stay what they are; a new path is numbered behind them. What does not exist comes back as errors.
+    What lies in the store is no input, though the store lie among the logs.
     """
     found, errors = find(paths)
-    files = [(zips.parts(each.path) or (each.path, ""))[0] for each in found]
+    own_files = os.path.realpath(store) + os.sep
+    found = [each for each in found if not os.path.realpath(each.real or each.path).startswith(own_files)]
+    names = [each.real or each.path for each in found]
+    files = [(zips.parts(name) or (name, ""))[0] for name in names]
     members = Counter(files)
     number = max(known.values(), default=-1) + 1
     inputs = []
@@ -52,7 +61,7 @@ def inputs_of(
         own = known.get(source.path)
         if own is None:
             own, number = number, number + 1
-        inputs.append(Input(Source(own, source.path, source.named), identity, size // members[file], modified))
+        inputs.append(Input(replace(source, number=own), identity, size // members[file], modified))
     return inputs, errors
 
 

@@ -102,7 +102,9 @@ class _Run:
         self._options = wanted.terms.digest()
         self._known = store.inputs()
         numbers = dict(self._known.select("path", "source").iter_rows())
-        found, self._missing = inputs_of(wanted.paths, numbers, since=wanted.since, until=wanted.until)
+        found, self._missing = inputs_of(
+            wanted.paths, numbers, store=str(store.folder), since=wanted.since, until=wanted.until
+        )
         self._inputs = {each.source.number: each for each in found}
         self._live: dict[str, _Live] = {}
         self._failed: list[tuple[str, str]] = []

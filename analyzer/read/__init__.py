@@ -121,7 +121,8 @@ def _read_source(source: Source, stream: Stream, rows: Rows, recording: Recordin
         count.update(rest)
     reader.close()
     stream.close()
-    if kind == "sqlite" and Path(f"{source.path}-wal").is_file() and Path(f"{source.path}-wal").stat().st_size:
+    beside = Path(f"{source.real or source.path}-wal")
+    if kind == "sqlite" and beside.is_file() and beside.stat().st_size:
         detail = "what its write-ahead log holds was not read: close the database, or run a checkpoint, first"
         recording.problems.append(InputError(detail, file=source.path))
     if stream.problem is not None:

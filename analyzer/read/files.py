@@ -25,22 +25,27 @@ _SPOOL_LIMIT = 64 << 30  # bytes of standard input kept on disk
 
 @dataclass(frozen=True)
 class Source:
-    """One input: `path` as shown to people; `named` is true where the user gave it, false where a folder held it."""
+    """One input: `path` as shown to people; `named` is true where the user gave it, false where a folder held it.
+
+    `real` is what the system calls it, where that is no text: a file's name is bytes, and need not be UTF-8.
+    """
 
     number: int
     path: str
     named: bool = True
+    real: str | None = None
     _kept: list[IO[bytes]] = field(default_factory=list, compare=False, repr=False)
 
     def open(self) -> IO[bytes]:
         """A new binary stream of its bytes as they stand on disk. Raises OSError."""
-        if remote.is_remote(self.path):
-            return remote.opened(self.path)
-        member = zips.parts(self.path)
+        path = self.real or self.path
+        if remote.is_remote(path):
+            return remote.opened(path)
+        member = zips.parts(path)
         if member is not None:
             return zips.opened(*member)
-        if self.path != STDIN:
-            return open(self.path, "rb")  # noqa: PTH123
+        if path != STDIN:
+            return open(path, "rb")  # noqa: PTH123
         if not self._kept:
             self._kept.append(_spool())
         spool = os.fdopen(os.dup(self._kept[0].fileno()), "rb")
@@ -64,7 +69,13 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
             if real not in seen:  # the same file given twice is one log
                 seen.add(real)
                 found.append((name, named))
-    return [Source(number, name, named) for number, (name, named) in enumerate(found)], errors
+    return [source(number, name, named=named) for number, (name, named) in enumerate(found)], errors
+
+
+def source(number: int, name: str, *, named: bool) -> Source:
+    """The input that the system calls `name`: shown as text, the bytes that are none escaped."""
+    path = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return Source(number, path, named, None if path == name else name)
 
 
 def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterator[tuple[str, bool]]:

@@ -11,7 +11,7 @@ import polars as pl
 from analyzer.frames import RECORDED
 from analyzer.read import ADAPTERS, first_values, read
 from analyzer.read.adapter import Adapter
-from analyzer.read.files import Source, Stream
+from analyzer.read.files import Source, Stream, source
 from analyzer.read.records import HEAD, framing
 
 
@@ -37,7 +37,8 @@ class _Head(Source):
 
 def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_format: str | None = None) -> Tried:
     """Read the head of a log. Raises InputError where the log cannot be opened."""
-    stream = Stream(Source(0, path))
+    given = source(0, path, named=True)
+    stream = Stream(given)
     head = stream.peek(HEAD)
     stream.close()
     kind = framing(head)
@@ -45,8 +46,8 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
     if not whole and kind in ("lines", "sse"):
         head = head[: head.rfind(b"\n") + 1]
     values: list[Any] = first_values(head, kind)
-    scores = [(each.name, each.sniff(values, path) if values else 0.0) for each in adapters]
-    recording = read([_Head(0, path, data=head)], input_format=input_format, adapters=adapters)
+    scores = [(each.name, each.sniff(values, given.path) if values else 0.0) for each in adapters]
+    recording = read([_Head(0, given.path, data=head)], input_format=input_format, adapters=adapters)
     (frames,) = recording.partitions()
     row = recording.sources[0]
     known = tuple(sorted((each for each in scores if each[1] > 0), key=lambda each: (-each[1], each[0])))

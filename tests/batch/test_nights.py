@@ -270,3 +270,8 @@ def test_a_damaged_store_is_told(tmp_path: Path, logs: Path, files: str, content
             file.write_bytes(content if isinstance(content, bytes) else next(store.glob(content)).read_bytes())
     with pytest.raises(InputError, match="the store is damaged"):
         run(store, logs)
+
+
+def test_a_store_among_the_logs_is_no_log(logs: Path) -> None:
+    first, again = run(logs / "store", logs), run(logs / "store", logs)
+    assert (first.trend.run["inputs"], again.trend.run["inputs"], again.trend.run["audited"]) == (3, 3, 0)
