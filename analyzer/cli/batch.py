@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -119,6 +120,10 @@ def command(
     if "-" in given["paths"]:
         raise UsageError("a batch cannot come back to standard input: save the log to a file")
     wanted_reports = reports.asked(outputs, None, "text") if outputs else []
+    if any(
+        Path(report.file).resolve().is_relative_to(Path(store).resolve()) for report in wanted_reports if report.file
+    ):
+        raise UsageError("a report would lie in the store: name a file elsewhere", file=store)
     from analyzer.batch import Store, Terms, Wanted, nightly
     from analyzer.cli.following import following
     from analyzer.cli.progress import progress

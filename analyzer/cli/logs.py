@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
-from analyzer.cli import console
+from analyzer.cli import console, targets
 from analyzer.errors import UsageError
 from analyzer.redaction import current, read_key, redacting
 
@@ -176,6 +176,10 @@ def _check(given: Given) -> None:
     """Refuse a command without a path, and a format that does not exist, before anything heavy is loaded."""
     if not given["paths"]:
         raise UsageError("no PATH given: name a log, a folder of logs, or - for standard input")
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        final = given["final_schema"]
+        targets.check(targets.of(context.params), [*given["paths"], *given["contracts"], *([final] if final else [])])
     name = given["input_format"]
     if name is not None:
         from analyzer.cli.formats import formats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -49,8 +50,9 @@ def asked(outputs: tuple[str, ...], chosen: str | None, usual: str) -> list[Repo
     Raises UsageError where two reports would go to one place.
     """
     reports = [_report(output, chosen, usual) for output in outputs] or [Report(chosen or usual, None)]
-    for report in reports:
-        if sum(report.file == other.file for other in reports) > 1:
+    places = [report.file and os.path.realpath(report.file) for report in reports]
+    for report, place in zip(reports, places, strict=True):
+        if places.count(place) > 1:
             raise UsageError(f"two reports would go to {report.file or 'standard output'}: name one file for each")
         if report.format == "parquet" and report.file is None and sys.stdout.isatty():
             raise UsageError("Parquet is no text for a terminal: name a file with -o FILE.parquet")
