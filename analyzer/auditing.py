@@ -120,9 +120,9 @@ def open_audit(folder: str) -> Audit:
     try:
         rest = json.loads((source / "audit.json").read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"no saved audit: {error.strerror or error}", file=folder) from error
+        raise InputError(f"not a saved audit: {error.strerror or error}", file=folder) from error
     except ValueError as error:
-        raise InputError("no saved audit: audit.json is no JSON", file=folder) from error
+        raise InputError("not a saved audit: audit.json is not JSON", file=folder) from error
     held = {file.stem: pl.read_parquet(file) for file in sorted(source.glob("*.parquet"))}
     findings = held.pop("findings", frames.FINDINGS.to_frame())
     return Audit(

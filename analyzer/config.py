@@ -193,7 +193,7 @@ class _File:
         try:
             jmespath.compile(text)
         except ValueError as error:
-            self.fail(key, f"{key[-1]!r} is no JMESPath: {str(error).splitlines()[0]}")
+            self.fail(key, f"{key[-1]!r} is not a JMESPath: {str(error).splitlines()[0]}")
         return text
 
     def _suppressions(self) -> tuple[Suppression, ...]:

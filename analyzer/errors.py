@@ -4,7 +4,7 @@ Exception
 └── AnalyzerError              the root: catch this to catch them all
     ├── UsageError             an option or argument that makes no sense (a ValueError too)
     ├── ConfigurationError     a setting that is unknown or cannot be used (a ValueError too)
-    ├── ContractFileError      a contract file that is no JSON, no tool table and no schema
+    ├── ContractFileError      a contract file that is not JSON, no tool table and no schema
     ├── InputError             a path that does not exist or cannot be opened (an OSError too)
     └── EvidenceUnavailable    the log behind a finding has moved or changed since the audit
 
@@ -27,12 +27,19 @@ __all__ = [
 class AnalyzerError(Exception):
     """A mistake of the caller, with the place where it was made.
 
-    The text is the problem followed by as much of `at FILE:LINE POINTER` as is known, the place always last.
-    `line` counts from 1; `pointer` is a JSON Pointer, of which the empty one (the whole document) adds nothing.
+    The text is `FILE:LINE POINTER: PROBLEM`, with as much of the place as is known. `line` counts from 1; `pointer` is
+    a JSON Pointer, of which the empty one (the whole document) adds nothing. `advice` is what to do; None leaves it to
+    what is usual for the kind.
     """
 
     def __init__(
-        self, problem: str, *, file: str | None = None, line: int | None = None, pointer: str | None = None
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        pointer: str | None = None,
+        advice: str | None = None,
     ) -> None:
         # Only the problem goes to `args`: an exception that comes back from a worker process is rebuilt from it,
         # and finds the keyword members in its state.
@@ -41,14 +48,15 @@ class AnalyzerError(Exception):
         self.file = file
         self.line = line
         self.pointer = pointer
+        self.advice = advice
 
     def __str__(self) -> str:
-        """Give the problem and its place in one line."""
+        """Give the place and the problem in one line."""
         spot = [self.file] if self.file else []
         if self.line is not None:
             spot.append(str(self.line) if self.file else f"line {self.line}")
         place = " ".join(part for part in (":".join(spot), self.pointer) if part)
-        return f"{self.problem} at {place}" if place else self.problem
+        return f"{place}: {self.problem}" if place else self.problem
 
 
 class UsageError(AnalyzerError, ValueError):

@@ -69,7 +69,7 @@ def label(kind: str, value: str) -> str:
 
 
 def masked(value: Any) -> Any:
-    """A decoded JSON value with its credentials replaced; depth costs nothing, and what is no JSON stays as it is."""
+    """A decoded JSON value with its credentials replaced; depth costs nothing, and what is not JSON stays as it is."""
     if not redaction.current().on:
         return value
     holder: list[Any] = [None]

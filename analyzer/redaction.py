@@ -15,6 +15,7 @@ from typing import NamedTuple
 from analyzer.errors import ConfigurationError
 
 _LEAST_KEY = 16
+_ADVICE = f"--redact-key takes a file of at least {_LEAST_KEY} random bytes"
 
 
 class Redaction(NamedTuple):
@@ -48,7 +49,11 @@ def read_key(file: str) -> bytes:
     try:
         key = Path(file).read_bytes().strip()
     except OSError as error:
-        raise ConfigurationError(f"cannot read the key: {error.strerror or error}", file=file) from error
+        raise ConfigurationError(
+            f"cannot read the key: {error.strerror or error}", file=file, advice=_ADVICE
+        ) from error
     if len(key) < _LEAST_KEY:
-        raise ConfigurationError(f"a key needs at least {_LEAST_KEY} bytes: shorter ones are guessed", file=file)
+        raise ConfigurationError(
+            f"a key needs at least {_LEAST_KEY} bytes: shorter ones are guessed", file=file, advice=_ADVICE
+        )
     return key

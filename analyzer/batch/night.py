@@ -244,7 +244,8 @@ class _Run:
         for _, held in live:
             problems += [InputError(text) for text, _ in held.answer.problems]
         problems += [
-            InputError(f"the analyzer failed on it, and goes on: {error}", file=path) for path, error in self._failed
+            InputError(f"the analyzer failed on it: {error}", file=path, advice="the others were audited")
+            for path, error in self._failed
         ]
         audit = gathered(
             parts,

@@ -201,7 +201,7 @@ class Store:
 
 
 def _damaged(file: Path, error: Exception) -> InputError:
-    return InputError(f"the store is damaged: {error}; remove it to begin anew", file=str(file))
+    return InputError(f"the store is damaged: {error}", file=str(file), advice="remove the store to begin anew")
 
 
 def by_segment(inputs: pl.DataFrame) -> dict[str, Sequence[int]]:

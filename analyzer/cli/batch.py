@@ -199,7 +199,7 @@ def _time(text: str | None) -> datetime | None:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"no time {text!r}: write 2026-11-30, or 2026-11-30T06:00") from error
+        raise UsageError(f"{text!r} is not a time: write 2026-11-30, or 2026-11-30T06:00") from error
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 

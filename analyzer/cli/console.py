@@ -20,7 +20,7 @@ PLAIN_WIDTH = 80  # of what does not go to a terminal: the same bytes everywhere
 _WIDEST = 120
 _ADVICE: dict[type[AnalyzerError], str] = {
     ConfigurationError: "put the setting right, or name another file with --config",
-    ContractFileError: "`analyzer audit --help` says what --contracts takes",
+    ContractFileError: "correct the file, or leave it out",
     InputError: "check the path and its permissions",
 }
 
@@ -84,7 +84,8 @@ def _into(path: Path, pieces: Iterable[bytes]) -> None:
         Path(part.name).chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask)
         Path(part.name).replace(target)
     except OSError as error:
-        raise UsageError(f"cannot write: {error.strerror or error}", file=str(path)) from error
+        hint = None if path.parent.is_dir() else "make its folder first"
+        raise UsageError(f"cannot write: {error.strerror or error}", file=str(path), advice=hint) from error
 
 
 def _all(out: IO[bytes], pieces: Iterable[bytes]) -> None:
@@ -110,7 +111,7 @@ def complain_raw(text: str) -> None:
 
 def advice(error: AnalyzerError) -> str | None:
     """What to do about a mistake of this kind."""
-    return _ADVICE.get(type(error))
+    return _ADVICE.get(type(error)) if error.advice is None else error.advice
 
 
 def confess(error: Exception) -> None:

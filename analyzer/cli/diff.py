@@ -14,6 +14,8 @@ from analyzer.errors import UsageError
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
+_ADVICE = "`analyzer show --session ID` lists what there is"
+
 
 @click.command(
     "diff",
@@ -120,4 +122,4 @@ def _named(done: Audit, name: str, session: str | None) -> int:
         if found.height:
             return int(found["call"][0])
     near = console.meant(name, [each for each in calls["call_id"].unique().to_list() if each])
-    raise UsageError(f"no call {name!r} in the log{near}")
+    raise UsageError(f"no call {name!r} in the log{near}", advice=None if near else _ADVICE)

@@ -152,9 +152,9 @@ def complaints(done: Audit, given: Given) -> None:
     for each in done.inputs:
         if not each["format"]:
             what = "not recognised as any format" if each["bytes"] else "empty"
-            console.complain(f"{what} at {each['path']}", "`analyzer formats` lists what is read")
+            console.complain(f"{each['path']}: {what}", "`analyzer formats` lists what is read")
     if not done.inputs and not done.problems:
-        console.complain(f"no log found at {', '.join(given['paths'])}", "`analyzer formats` lists what is read")
+        console.complain(f"{', '.join(given['paths'])}: no log found", "`analyzer formats` lists what is read")
 
 
 def arguments(given: Given) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def command(*, against: tuple[str, ...], form: str, output: str | None, no_color
     for problem in contracts.problems:
         console.complain(str(problem), console.advice(problem))
     if not contracts.entries:
-        raise UsageError("no contract could be read: nothing to replay against", file=", ".join(against))
+        raise UsageError("no contract is left to replay against")
     done = logs.audited(given)
     found = replay(done.frames, done.findings, contracts, assert_formats=given["assert_formats"])
     if form == "json":

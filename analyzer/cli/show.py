@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
     from analyzer.report.paper import Paper
 
+_ADVICE = "`analyzer show --session ID` lists what there is"
+
 
 @click.command(
     "show",
@@ -98,7 +100,7 @@ def calls_named(done: Audit, call_id: str, turn: str | None) -> DataFrame:
         if not found.is_empty():
             return found
     near = console.meant(call_id, [each for each in calls["call_id"].unique().to_list() if each])
-    raise UsageError(f"no call {call_id!r} in the log{near}")
+    raise UsageError(f"no call {call_id!r} in the log{near}", advice=None if near else _ADVICE)
 
 
 def _calls(paper: Paper, done: Audit, call_id: str, turn: str | None) -> None:
@@ -123,7 +125,10 @@ def _events(paper: Paper, done: Audit, session: str | None, turn: str | None) ->
         found = turns.filter(col("turn") == turn)
         if found.is_empty():
             near = console.meant(turn, [each for each in turns["turn"].to_list() if each])
-            raise UsageError(f"no turn {turn!r} in the log{near}")
+            raise UsageError(
+                f"no turn {turn!r} in the log{near}",
+                advice=None if near else _ADVICE,
+            )
         for each in found["session"].to_list():
             timeline.timeline(paper, done, each, turn)
         return

@@ -58,7 +58,9 @@ def load_executed(names: Sequence[str]) -> Contracts:
 
 def _load(spelled: str) -> Any:
     if _SPELLING.fullmatch(spelled) is None:
-        raise UsageError(f"{spelled!r} is not spelled package.module:name")
+        raise UsageError(
+            f"{spelled!r} is not spelled package.module:name", advice="`analyzer audit --help` says what it takes"
+        )
     module, _, path = spelled.partition(":")
     if "" not in sys.path and (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)  # as `python -m` has it, whatever started the program
@@ -67,7 +69,10 @@ def _load(spelled: str) -> Any:
         with contextlib.redirect_stdout(sys.stderr):
             found: Any = importlib.import_module(module)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{spelled} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UsageError(
+            f"{spelled} cannot be imported: {type(error).__name__}: {error}",
+            advice="run the analyzer where the tools are installed",
+        ) from error
     for part in path.split("."):
         try:
             found = getattr(found, part)
@@ -211,7 +216,7 @@ def _by_msgspec(hint: Any, mode: str) -> Any:
 def _by_pydantic(hint: Any, mode: Any) -> Any:
     make: Callable[..., Any] = importlib.import_module("pydantic").TypeAdapter
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # defaults that are no JSON: they decide nothing
+        warnings.simplefilter("ignore")  # defaults that are not JSON: they decide nothing
         return make(hint).json_schema(mode=mode)
 
 

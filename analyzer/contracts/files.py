@@ -199,15 +199,15 @@ def _decode(raw: bytes, path: Path) -> object:
         return decode(raw, most=MAX_FILE_BYTES)
     except ValueError as error:
         problem, line = str(error), None
-    if not problem.startswith("no JSON"):
+    if not problem.startswith("not JSON"):
         raise ContractFileError(problem, file=str(path))
-    # The standard parser knows the line; it may also accept what is no JSON, and then has nothing to say.
+    # The standard parser knows the line; it may also accept what is not JSON, and then has nothing to say.
     try:
         json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         problem, line = "no UTF-8", raw.count(b"\n", 0, error.start) + 1
     except json.JSONDecodeError as error:
-        problem, line = f"no JSON: {error.msg}", error.lineno
+        problem, line = f"not JSON: {error.msg}", error.lineno
     except (ValueError, RecursionError):
         pass
     raise ContractFileError(problem, file=str(path), line=line)
@@ -222,7 +222,7 @@ def _found(value: object, path: Path, server: str | None) -> Iterator[_Found]:
     elif isinstance(value, dict) and value and all(isinstance(each, dict) for each in value.values()):
         yield from _from_map(value, path, server)
     else:
-        raise ContractFileError(f"no contract: {_SHAPES}", file=str(path), line=1)
+        raise ContractFileError(f"not a contract: {_SHAPES}", file=str(path), line=1)
 
 
 def _from_table(value: object, path: Path, server: str | None) -> Iterator[_Found]:
@@ -242,7 +242,7 @@ def _from_table(value: object, path: Path, server: str | None) -> Iterator[_Foun
 
 def _from_map(value: dict[str, dict[str, object]], path: Path, server: str | None) -> Iterator[_Found]:
     if not any(role in each for each in value.values() for role in _ROLES):
-        raise ContractFileError(f"no contract: {_SHAPES}", file=str(path), line=1)
+        raise ContractFileError(f"not a contract: {_SHAPES}", file=str(path), line=1)
     for name, roles in value.items():
         before, slash, after = name.rpartition("/")
         for role, schema in roles.items():
@@ -271,7 +271,7 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
             else judge.problem_detail
         )
         raise ContractFileError(
-            f"the {found.role} of `{found.tool}` cannot be judged by their schema: {why}: correct it, or leave it out",
+            f"the {found.role} of `{found.tool}` cannot be judged by their schema: {why}",
             file=str(path),
             line=_line(raw, pointer) or line,
             pointer=pointer,

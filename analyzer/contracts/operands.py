@@ -61,8 +61,9 @@ def from_log(text: str, frames: Mapping[str, pl.DataFrame]) -> Operand:
         name, role = name.removesuffix(".output"), "output"
         mine = rows.filter((pl.col("role") == role) & _named(name))
     if mine.is_empty():
-        known = sorted(set(rows["tool"]))
-        raise UsageError(f"no tool {name!r} with a schema in the log; it has {', '.join(known) or 'none'}")
+        raise UsageError(
+            f"no tool {name!r} with a schema in the log", advice="`analyzer contracts list LOGS` names what there is"
+        )
     if mine["tool"].n_unique() > 1:
         raise UsageError(f"several tools are named {name!r}: say {' or '.join(sorted(set(mine['tool'])))}")
     found = {row["schema_id"]: str(row["number"]) for row in mine.iter_rows(named=True)}
@@ -72,7 +73,7 @@ def from_log(text: str, frames: Mapping[str, pl.DataFrame]) -> Operand:
     )
     if len(chosen) != 1:
         listed = ", ".join(f"@{number} ({identity})" for identity, number in found.items())
-        raise UsageError(f"no one version {wanted!r} of {name!r}: it has {listed}")
+        raise UsageError(f"no version {wanted!r} of {name!r}: it has {listed}")
     return Operand(text, {(name, role): msgspec.json.decode(texts[chosen[0]])})
 
 

@@ -202,9 +202,9 @@ def read_pins(folder: Path) -> list[Pin]:
         try:
             definitions = parse_tool_table(decode(path.read_bytes()))
         except (OSError, ValueError) as error:
-            raise ContractFileError(f"no pin: {error}", file=str(path)) from error
+            raise ContractFileError(f"not a pin: {error}", file=str(path)) from error
         if not definitions:
-            raise ContractFileError("no pin: it holds no tool definition", file=str(path), line=1)
+            raise ContractFileError("not a pin: it holds no tool definition", file=str(path), line=1)
         for each in definitions:
             schemas = {"arguments": each.arguments, "output": each.output}
             pointed = {"arguments": each.arguments_pointer, "output": each.output_pointer}

@@ -33,7 +33,7 @@ def decode(raw: bytes, *, most: int = MAX_SCHEMA_BYTES) -> object:
     try:
         value: object = msgspec.json.decode(raw.removeprefix(_BOM))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"no JSON: {error}") from None
+        raise ValueError(f"not JSON: {error}") from None
     return value
 
 

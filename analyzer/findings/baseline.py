@@ -23,7 +23,8 @@ from analyzer.masking import masked
 SCHEMA = "analyzer.baseline/v1"
 KNOWN = "known: in the baseline"
 """The reason of a finding that the baseline holds; unlike a suppression it has no day on which it ends."""
-_NONE = f"no baseline ({SCHEMA}); write it with --write-baseline"
+_NONE = f"not a baseline ({SCHEMA})"
+_ADVICE = "write one with --write-baseline"
 
 
 @dataclass(frozen=True)
@@ -109,18 +110,20 @@ def load(file: str) -> Baseline:
     try:
         held = json.loads(Path(file).read_bytes())
     except OSError as error:
-        raise ConfigurationError(f"cannot read the baseline: {error.strerror or error}", file=file) from error
+        raise ConfigurationError(
+            f"cannot read the baseline: {error.strerror or error}", file=file, advice=_ADVICE
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError("the baseline is no JSON; write it with --write-baseline", file=file) from error
+        raise ConfigurationError("the baseline is not JSON", file=file, advice=_ADVICE) from error
     try:
         schema = held["schema"]
         groups = {str(each["group"]): int(each["count"]) for each in held["groups"]}
         coverage = None if held["coverage"] is None else float(held["coverage"])
         found = Baseline(groups, coverage, frozenset(map(str, held["ran"])), frozenset(map(str, held["hops"])))
     except (KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(_NONE, file=file) from error
+        raise ConfigurationError(_NONE, file=file, advice=_ADVICE) from error
     if schema != SCHEMA:
-        raise ConfigurationError(_NONE, file=file)
+        raise ConfigurationError(_NONE, file=file, advice=_ADVICE)
     return found
 
 

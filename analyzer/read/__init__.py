@@ -126,7 +126,9 @@ def _read_source(source: Source, stream: Stream, rows: Rows, recording: Recordin
         detail = "what its write-ahead log holds was not read: close the database, or run a checkpoint, first"
         recording.problems.append(InputError(detail, file=source.path))
     if stream.problem is not None:
-        recording.problems.append(InputError(f"{stream.problem}; what came before it was read", file=source.path))
+        recording.problems.append(
+            InputError(f"{stream.problem}; what came before it was read", file=source.path, advice="")
+        )
     row = {
         "source": source.number,
         "path": source.path,

@@ -34,7 +34,7 @@ class Adapter(Protocol):
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; return the indexes of the records that are not of this format.
 
-        Records that are no JSON are among them. An unknown type or member is kept, never fatal.
+        Records that are not JSON are among them. An unknown type or member is kept, never fatal.
         """
         ...
 

@@ -256,7 +256,7 @@ class AgentsSdk:
         native = "message_data" if item is None else item.type or "message"
         event, _ = self._cursor.event(native, "item", session, member="/message_data", when=record.created_at)
         if item is None:
-            detail = "the stored item is no JSON object"
+            detail = "the stored item is not a JSON object"
             self._rows.faults.append((event, session, "member_type", "", detail, None))
         elif item.type is None and item.role is None:
             self._rows.faults.append(

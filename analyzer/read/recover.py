@@ -23,7 +23,7 @@ class Fault(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """Why a record is no JSON: byte `at`, and whether the text simply ends too early."""
+    """Why a record is not JSON: byte `at`, and whether the text simply ends too early."""
 
     detail: str
     at: int
@@ -45,7 +45,7 @@ def parse(raw: bytes) -> tuple[Any, list[Fault]] | Unreadable:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         text = raw.decode("utf-8", "replace")
-        faults.append(Fault("invalid_utf8", "", f"byte {error.start} of the record is no UTF-8", error.start))
+        faults.append(Fault("invalid_utf8", "", f"byte {error.start} of the record is not UTF-8", error.start))
     text = text.removeprefix("\ufeff")
     try:
         value = json.loads(text)

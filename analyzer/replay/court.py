@@ -165,7 +165,7 @@ class Court:
         return payload
 
     def _as_output(self, payload: Payload, owed: _Owed) -> Payload:
-        """An output that is no JSON, seen as its contract may: a contract that takes a string is kept by a text."""
+        """An output that is not JSON, seen as its contract may: a contract that takes a string is kept by a text."""
         if payload.kind == "not_json" and owed.promised is not None and self._keeps(owed.promised, owed.said):
             return Payload("value", owed.said)
         if payload.kind == "empty":

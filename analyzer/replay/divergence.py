@@ -99,7 +99,7 @@ def steps(frames: Mapping[str, pl.DataFrame], session: str) -> list[Step]:
 
 
 def _decoded(text: str | None) -> Any:
-    """The value, so that the order of members does not count; a text that is no JSON as it is."""
+    """The value, so that the order of members does not count; a text that is not JSON as it is."""
     payload = read_payload(text)
     if payload.problem is not None or payload.kind in ("not_json", "empty"):
         return text

@@ -55,7 +55,7 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
 
 
 def _canonical(texts: pl.Series) -> pl.Series:
-    """The texts with the members of their objects in one order; what is no JSON as it is, without blanks around it."""
+    """The texts with the members of their objects in one order; what is not JSON as it is, without blanks around it."""
     different = texts.unique()
     spelled = pl.Series([_spelled(raw) for raw in different.cast(pl.Binary).to_list()], dtype=pl.Binary)
     return texts.replace_strict(different, spelled, return_dtype=pl.Binary).alias("canonical")

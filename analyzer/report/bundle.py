@@ -175,7 +175,7 @@ def _value(raw: bytes) -> Any:
 
 
 def _element(value: Any, pointer: str) -> str:
-    """The JSON text of an element; empty where the record is no JSON, or holds no such element."""
+    """The JSON text of an element; empty where the record is not JSON, or holds no such element."""
     try:
         return msgspec.json.encode(pointers.resolve(value, pointer)).decode()
     except (LookupError, ValueError, RecursionError):

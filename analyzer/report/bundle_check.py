@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 2 << 30
 _MOST_TOLD = 20  # lines of one member
+_ADVICE = "name a file that `analyzer show --bundle` wrote"
 _BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError, KeyError, TypeError)
 
 
@@ -30,11 +31,13 @@ class Bundle:
         try:
             with zipfile.ZipFile(file) as archive:
                 if sum(each.file_size for each in archive.infolist()) > _MOST_BYTES:
-                    raise InputError(f"no bundle: its members have more than {_MOST_BYTES} bytes", file=file)
+                    raise InputError(
+                        f"not a bundle: its members have more than {_MOST_BYTES} bytes", file=file, advice=_ADVICE
+                    )
                 self.members = {each.filename: archive.read(each) for each in archive.infolist()}
             self.manifest: dict[str, Any] = json.loads(self.members.pop(MANIFEST))
             if self.manifest["schema"] != SCHEMA:
-                raise InputError(f"no bundle that this version reads: it is not {SCHEMA}", file=file)
+                raise InputError(f"not a bundle that this version reads: it is not {SCHEMA}", file=file, advice=_ADVICE)
             chosen = self.manifest["chosen"]
             self.session, self.turn, self.call_id = (chosen[name] for name in ("session", "turn", "call"))
             self.redacted, self.keyed = bool(self.manifest["redacted"]), bool(self.manifest["keyed"])
@@ -45,7 +48,9 @@ class Bundle:
                 raise
             raise InputError(f"cannot read: {error.strerror or error}", file=file) from error
         except (*_BROKEN, RecursionError) as error:
-            raise InputError("no bundle: it is no zip file, or its manifest is not of one", file=file) from error
+            raise InputError(
+                "not a bundle: not a zip file, or without the manifest of one", file=file, advice=_ADVICE
+            ) from error
 
     def torn(self) -> list[str]:
         """Where its members are not those of its manifest."""

@@ -44,7 +44,7 @@ class Recorded:
         return None
 
     def record(self, source: int, offset: int, length: int) -> Any:
-        """A whole record, decoded; None where it cannot be had any more or is no JSON."""
+        """A whole record, decoded; None where it cannot be had any more or is not JSON."""
         try:
             return msgspec.json.decode(json_of(self._evidence.fetch(source, offset, length)))
         except (AnalyzerError, OSError, ValueError, RecursionError):

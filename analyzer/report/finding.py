@@ -81,7 +81,7 @@ def meant(failure: dict[str, Any]) -> str:
             names = list(json.loads(failure["actual"]))
         else:
             return here
-    except (TypeError, ValueError, RecursionError):  # a side that was cut is no JSON any more
+    except (TypeError, ValueError, RecursionError):  # a side that was cut is not JSON any more
         return here
     return ", ".join(pointers.join(here, name) for name in names)
 

@@ -41,7 +41,7 @@ class Expression:
         try:
             query = jsonpath.compile(text)
         except (jsonpath.JSONPathError, RecursionError) as error:
-            raise UsageError(f"no JSONPath: {_first_line(error)}") from error
+            raise UsageError(f"not a JSONPath: {_first_line(error)}") from error
 
         def find(document: Any) -> list[Match]:
             try:
@@ -58,7 +58,7 @@ class Expression:
         try:
             query = jmespath.compile(text)
         except (JMESPathError, RecursionError) as error:
-            raise UsageError(f"no JMESPath: {_first_line(error)}") from error
+            raise UsageError(f"not a JMESPath: {_first_line(error)}") from error
 
         def find(document: Any) -> list[Match]:
             try:
@@ -136,7 +136,7 @@ def _results(audit: Audit) -> Iterator[dict[str, Any]]:
 
 
 def _value(text: str | None) -> Any:
-    """The payload decoded; what is no JSON is a string."""
+    """The payload decoded; what is not JSON is a string."""
     payload = read_payload(text)
     return payload.value if payload.problem is None and payload.kind in ("value", "string") else text
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from analyzer.masking import masked
 from analyzer.read.tried import Tried
+from analyzer.report.accounts import counted
 from analyzer.report.paper import Paper
 from analyzer.visible import visible
 
@@ -30,8 +31,14 @@ _PARTS = {
 def page(found: Tried, file: str, *, width: int, colour: bool) -> str:
     """The page."""
     paper = Paper(width=width, colour=colour)
-    name = ", ".join(found.format.split(",")) if found.format else "nothing that knows it"
-    paper.wrapped((visible(file), "name"), f"  {found.records} records at its head, read as {name}", hang=2)
+    name = f"read as {', '.join(found.format.split(','))}" if found.format else "no format knows them"
+    paper.wrapped((visible(file), "name"), f"  the first {counted(found.records, 'record')}: {name}", hang=2)
+    if not found.format:
+        paper.wrapped(
+            "`analyzer formats` lists what is read. A log of your own is read by a mapping: `[mappings.NAME]` in "
+            "analyzer.toml, with one JMESPath for each field.",
+            indent=2,
+        )
     for each, score in found.scores:
         paper.line(f"{min(score, 1.0):4.0%}  ", (each, "name"), indent=2)
     for row in found.frames["events"].head(_EVENTS).iter_rows(named=True):

@@ -1,6 +1,6 @@
 """What the rules know of payload texts: how a wire carries them, and what a text turns out to hold.
 
-Values come from msgspec: integers of any size stay exact, `NaN` and Python's literals are no JSON.
+Values come from msgspec: integers of any size stay exact, `NaN` and Python's literals are not JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STRING_WIRES = ("openai-responses", "openai-chat", "codex-rollout", "agents-sdk"
 #: Wires on which a result says whether it failed.
 FLAGGED_WIRES = ("openai-agents-api", "anthropic-messages", "claude-code-jsonl", "managed-agents", "mcp-jsonrpc")
 
-#: What `decode` returns for a text that is no JSON; None is JSON's null.
+#: What `decode` returns for a text that is not JSON; None is JSON's null.
 NO_JSON = object()
 _MOST_LAYERS = 8
 _LOOKED_AT = 8192  # characters in which `short` looks for credentials
@@ -54,7 +54,7 @@ def decode(text: str | None) -> Any:
 
 
 def layers(text: str) -> tuple[int, Any]:
-    """How often a text can be decoded, and what is then left: another value, or a string that is no JSON."""
+    """How often a text can be decoded, and what is then left: another value, or a string that is not JSON."""
     count, value = 0, decode(text)
     while value is not NO_JSON:
         count += 1

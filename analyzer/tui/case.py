@@ -319,7 +319,7 @@ def open_saved(path: str) -> Case:
         kept = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
         summary, inputs = kept["summary"], kept["inputs"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"no saved audit: {error}", file=path) from error
+        raise InputError(f"not a saved audit: {error}", file=path) from error
 
     def scan(name: str) -> pl.LazyFrame:
         schema = frames.SAVED.get(name)

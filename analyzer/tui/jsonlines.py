@@ -74,7 +74,7 @@ class Line:
         return self.kind == b'"' and _HOLDS_JSON.match(self.raw, self.start, self.start + 40) is not None
 
     def text(self, most: int | None = None) -> str:
-        r"""The JSON text as it was written; bytes that are no UTF-8 as `\xNN`."""
+        r"""The JSON text as it was written; bytes that are not UTF-8 as `\xNN`."""
         end = self.end if most is None else min(self.end, self.start + most)
         return self.raw[self.start : end].decode("utf-8", "backslashreplace")
 
@@ -325,7 +325,7 @@ class JsonLines:
 
 
 def _decoded(text: str) -> bytes | None:
-    """The text inside a JSON string as bytes, or None where it is no JSON container."""
+    """The text inside a JSON string as bytes, or None where it is not a JSON container."""
     try:
         inside = json.loads(text, strict=False)
     except (ValueError, RecursionError):

@@ -149,6 +149,7 @@ def shown(key: Key, keymap: dict[str, str]) -> list[str]:
     return [_SIGNS.get(name, name) for name in keymap.get(key.id, key.keys).split(",")]
 
 
+_ADVICE = "`analyzer tui --keys` prints a file to begin with"
 _SIGNS = {
     "question_mark": "?",
     "left_square_bracket": "[",
@@ -198,11 +199,11 @@ def read_keymap(file: Path) -> dict[str, str]:
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"no keymap: {error}", file=str(file)) from error
+        raise ConfigurationError(f"not a keymap: {error}", file=str(file), advice=_ADVICE) from error
     known = {key.id for key in KEYS}
     for name, keys in found.items():
         if name not in known:
-            raise ConfigurationError(f"no action {name!a}; `analyzer tui --keys` lists them", file=str(file))
+            raise ConfigurationError(f"no action {name!a}", file=str(file), advice=_ADVICE)
         if not isinstance(keys, str):
-            raise ConfigurationError(f"the keys of {name} are no text", file=str(file))
+            raise ConfigurationError(f"the keys of {name} are not text", file=str(file), advice=_ADVICE)
     return found

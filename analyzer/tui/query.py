@@ -146,7 +146,7 @@ def _steps(tree: dict[str, Any]) -> list[str | int] | None:
 
 
 def decode(raw: bytes) -> Any:
-    """A record's value with the JSON inside its strings read too; None where it is no JSON or too deep."""
+    """A record's value with the JSON inside its strings read too; None where it is not JSON or too deep."""
     try:
         value = msgspec.json.decode(document(raw))
     except (msgspec.MsgspecError, ValueError, RecursionError):

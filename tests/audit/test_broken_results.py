@@ -102,7 +102,7 @@ def test_arguments_that_are_no_json_are_said_to_be_none(tmp_path: Path) -> None:
     ]
     findings = run(tmp_path, events).findings
     [message] = findings.filter(findings["rule"] == "RUN001")["message"]
-    assert message == "get ran although its arguments fail the schema in force: they are no JSON."
+    assert message == "get ran although its arguments fail the schema in force: they are not JSON."
 
 
 def test_results_of_other_turns_find_the_call_of_their_id_before_them(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_what_is_no_bundle_is_said_to_be_none(log: Path, tmp_path: Path, data: b
     file.write_bytes(data)
     done = run("show", "--verify", str(file), str(log))
     assert done.status == 2
-    assert b"no bundle" in done.err
+    assert b"not a bundle" in done.err
 
 
 def test_documents_and_archives_can_be_bundled(tmp_path: Path, root: Path) -> None:

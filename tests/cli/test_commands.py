@@ -210,7 +210,7 @@ def test_an_empty_log(capsys: Caught, tmp_path: Path) -> None:
     log.touch()
     status, out, err = run(capsys, "audit", log)
     assert status == 3
-    assert err.splitlines() == [f"analyzer: empty at {log}; `analyzer formats` lists what is read"]
+    assert err.splitlines() == [f"analyzer: {log}: empty; `analyzer formats` lists what is read"]
     assert out.splitlines()[-1] == "  analyzer formats"
 
 
@@ -219,21 +219,21 @@ def test_a_log_of_another_format(capsys: Caught, tmp_path: Path) -> None:
     log.write_text("2026-01-01 something happened\n", encoding="utf-8")
     status, _, err = run(capsys, "audit", log)
     assert status == 3
-    assert err.startswith(f"analyzer: not recognised as any format at {log}; ")
+    assert err.startswith(f"analyzer: {log}: not recognised as any format; ")
 
 
 def test_a_folder_without_logs(capsys: Caught, tmp_path: Path) -> None:
     (tmp_path / "README").write_text("nothing", encoding="utf-8")
     status, out, err = run(capsys, "audit", tmp_path)
     assert status == 3
-    assert err.startswith(f"analyzer: no log found at {tmp_path}; ")
+    assert err.startswith(f"analyzer: {tmp_path}: no log found; ")
     assert f"no log, left out: {tmp_path}/README" in out
 
 
 def test_a_path_that_does_not_exist(capsys: Caught, traces: Path) -> None:
     status, out, err = run(capsys, "audit", "--fail-on", "never", "none.ndjson", traces / "1-morning.ndjson")
     assert status == 3
-    assert err.startswith("analyzer: cannot read: No such file or directory at none.ndjson; check the path")
+    assert err.startswith("analyzer: none.ndjson: cannot read: No such file or directory; check the path")
     assert "1-morning.ndjson" in out
 
 
@@ -243,7 +243,7 @@ def test_a_log_without_permission(capsys: Caught, tmp_path: Path) -> None:
     log.touch(mode=0)
     status, _, err = run(capsys, "audit", log)
     assert status == 3
-    assert err.startswith(f"analyzer: cannot read: Permission denied at {log}; ")
+    assert err.startswith(f"analyzer: {log}: cannot read: Permission denied; ")
 
 
 def test_a_contract_file_that_is_none_loses_nothing(capsys: Caught, traces: Path, tmp_path: Path) -> None:

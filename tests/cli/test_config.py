@@ -96,7 +96,7 @@ def test_no_file_gives_the_defaults(tmp_path: Path) -> None:
         ("waited = nan\n", "'waited' must be a number of at least 0", 1),
         ("tools = 3\n", "'tools' must be a table", 1),
         ("[tools.x]\nwrites = true\nreads = true\n", "'x' is declared both writing and reading", 1),
-        ("[ledger]\namount = 'a['\n", "'amount' is no JMESPath: ", 2),
+        ("[ledger]\namount = 'a['\n", "'amount' is not a JMESPath: ", 2),
         ("[[suppressions]]\nrule='A'\nuntil = 2027-01-31\n", "a suppression needs 'reason': why ", 1),
         ("[[suppressions]]\nrule='A'\nreason='x'\n", "a suppression needs 'until': the day ", 1),
         ("[[suppressions]]\nreason='x'\nuntil=2027-01-31\n", "a suppression must name what it is about", 1),
@@ -121,7 +121,7 @@ def test_what_makes_no_sense_is_refused_with_its_line(tmp_path: Path, text: str,
 
 def test_lines_are_those_of_pyproject_too(tmp_path: Path) -> None:
     text = "[project]\nname = 'x'\n\n[tool.analyzer]\nselekt = []\n"
-    with pytest.raises(ConfigurationError, match=r"did you mean 'select'\? at .*pyproject\.toml:5$"):
+    with pytest.raises(ConfigurationError, match=r"pyproject\.toml:5: .*did you mean 'select'\?$"):
         load(str(write(tmp_path, text, "pyproject.toml")))
 
 

@@ -206,7 +206,7 @@ def test_versions_of_a_log_with_the_calls_they_disagree_on(capsys: Caught, trace
     ("arguments", "said"),
     [
         (("refund_order@1", "refund_order@2"), "give its PATH"),
-        (("refund_order@7", "refund_order@1", "sample_traces"), "no one version '7'"),
+        (("refund_order@7", "refund_order@1", "sample_traces"), "no version '7'"),
         (("refnd@1", "refund_order@1", "sample_traces"), "no tool 'refnd'"),
         (("nowhere.json", "refund_order@1", "sample_traces"), "nowhere.json"),
     ],

@@ -94,7 +94,7 @@ def test_results_are_replayed_too(capsys: Caught, traces: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("content", "status", "said"),
-    [("{}", 2, "nothing to replay against"), ('{"nobody": {"arguments": {"type": "object"}}}', 3, "")],
+    [("{}", 2, "no contract is left to replay against"), ('{"nobody": {"arguments": {"type": "object"}}}', 3, "")],
 )
 def test_contracts_that_judge_nothing(
     *, capsys: Caught, traces: Path, tmp_path: Path, content: str, status: int, said: str

@@ -85,12 +85,12 @@ def test_schemas_are_decoded_exactly_and_under_limits() -> None:
         "maximum": 123456789012345678901234567890
     }
     for raw, why in [
-        (b"{'a': 1}", "no JSON"),
-        (b"NaN", "no JSON"),
-        (b'{"a": "\\ud800"}', "no JSON"),
+        (b"{'a': 1}", "not JSON"),
+        (b"NaN", "not JSON"),
+        (b'{"a": "\\ud800"}', "not JSON"),
         (b"[" * 501 + b"]" * 501, "deeper than 500"),
         (b'"' + b"x" * schemas.MAX_SCHEMA_BYTES + b'"', "bytes"),
-        (b"", "no JSON"),
+        (b"", "not JSON"),
     ]:
         with pytest.raises(ValueError, match=why):
             schemas.decode(raw)

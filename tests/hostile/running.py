@@ -81,7 +81,7 @@ def faults(done: Output, *, form: str = "text", secrets: Sequence[str] = ()) -> 
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
-            yield f"{name} is no UTF-8: {error}"
+            yield f"{name} is not UTF-8: {error}"
             continue
         if found := _FOREIGN.search(text):
             yield f"{name} holds {found[0]!r} in {text[max(0, found.start() - 60) : found.end() + 40]!r}"
@@ -109,7 +109,7 @@ def _json(out: bytes) -> Iterator[str]:
         if out:
             json.loads(out)
     except ValueError as error:
-        yield f"no JSON: {error}"
+        yield f"not JSON: {error}"
 
 
 def _json_lines(out: bytes) -> Iterator[str]:

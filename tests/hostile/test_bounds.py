@@ -72,7 +72,7 @@ def test_a_compressed_bomb_names_its_limit(tmp_path: Path, monkeypatch: pytest.M
     file.write_bytes(pack(LOG + bytes(1 << 26)))  # type: ignore[operator]
     done = audit([str(file)])
     limit = f"the stream is broken: {1 << 20} bytes and 100 times its own size are passed, which is the limit"
-    assert [str(problem) for problem in done.problems] == [f"{limit}; what came before it was read at {file}"]
+    assert [str(problem) for problem in done.problems] == [f"{file}: {limit}; what came before it was read"]
     assert done.summary["calls"] == 1
 
 

@@ -52,7 +52,7 @@ def _parses(line: bytes, known: set[str]) -> bool:
 def repeated(sample: bytes, file: Path, size: int) -> int:
     """Write the sample again and again under new ids until `size` bytes are written; how many records that is.
 
-    Lines that are no JSON are left out: the floor could not be told.
+    Lines that are not JSON are left out: the floor could not be told.
     """
     known: set[str] = set()
     lines = [line for line in sample.splitlines() if _parses(line, known)]

@@ -99,4 +99,4 @@ def test_trying_an_unknown_log_says_so(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "odd.jsonl"
     path.write_text('{"a":1}\n')
     assert main(["formats", "--try", str(path)]) == 0
-    assert "nothing that knows it" in " ".join(capsys.readouterr().out.split())
+    assert "no format knows them" in " ".join(capsys.readouterr().out.split())

@@ -1,4 +1,4 @@
-"""A last record that was cut while it was written is told from one that is no JSON."""
+"""A last record that was cut while it was written is told from one that is not JSON."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from analyzer.errors import AnalyzerError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+_FORMATS = "`analyzer formats` lists the logs that are read"
 _STATUS = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info"), "never": ()}
 
 
@@ -59,7 +60,7 @@ def command(*, fail_on: str, form: str, no_color: bool, **given: Unpack[Given]) 
         paper = shared.page(no_color=no_color)
         for row in records(found):
             in_full(paper, row, indent=0)
-        if found.is_empty():
+        if found.is_empty() and not problems:
             paper.line("nothing to object to")
         console.write(paper.text())
     for problem in problems:
@@ -94,5 +95,5 @@ def _linted(given: Given) -> tuple[pl.DataFrame, list[AnalyzerError], list[tuple
     named = set(given["paths"])
     mine: list[AnalyzerError] = [problem for problem in problems if problem.file in named]
     odd = [path for path in unknown if path in named and not path.endswith(".json")]
-    mine += [UsageError("neither a log nor a .json file of schemas", file=path) for path in odd]
+    mine += [UsageError("neither a log nor a .json file of schemas", file=path, advice=_FORMATS) for path in odd]
     return pl.concat([done.findings, found]), [*done.problems, *mine], [*done.crashed, *crashed]

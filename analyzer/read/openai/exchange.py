@@ -222,7 +222,7 @@ def unread(*bodies: Body[Any] | None) -> list[Fault]:
             parsed = parse(frame) if not _is_json(frame) else None
             if isinstance(parsed, Unreadable):
                 what = f"the text at {body.pointer}"
-                detail = f"{what} is cut" if parsed.cut else f"{what} is no JSON: {parsed.detail}"
+                detail = f"{what} is cut" if parsed.cut else f"{what} is not JSON: {parsed.detail}"
                 faults.append(Fault("unreadable", "", detail, parsed.at))
     return faults
 

@@ -108,5 +108,5 @@ def _differences(old: Any, new: Any, where: str) -> Iterator[tuple[str, Any, Any
 
 def _said(where: str, value: Any) -> str:
     if value is _ABSENT or value is NO_JSON:
-        return "absent" if value is _ABSENT else "no JSON"
+        return "absent" if value is _ABSENT else "not JSON"
     return short(next(iter(masked({(parts(where) or [""])[-1]: value}).values())), 40)

@@ -1,4 +1,4 @@
-"""The arguments of a call are a text that is no JSON.
+"""The arguments of a call are a text that is not JSON.
 
 What it says: the text cannot be decoded; the message says how it is broken: cut, two values in a row (parallel calls
 merged), Python literals, a code fence, text around JSON.
@@ -59,7 +59,7 @@ def check(trace: Trace) -> pl.DataFrame:
     return hits(
         {
             "call": call,
-            "message": f"The arguments are no JSON: {_how(text)}.",
+            "message": f"The arguments are not JSON: {_how(text)}.",
             "hint": "Refuse the call and tell the model that its arguments could not be read; do not repair them.",
             "keyword": "json",
         }

@@ -1,7 +1,7 @@
 """The final answer is prose where an object is promised.
 
 Wire: needs a final schema beside the log
-What it says: a final schema, or the session's own text format, asks for an object, and the last answer is no JSON, or
+What it says: a final schema, or the session's own text format, asks for an object, and the last answer is not JSON, or
 JSON with words or a code fence around it.
 Why it matters: whoever parses the answer stops, or cuts the object out by a guess.
 Bad:
@@ -22,7 +22,7 @@ from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Final answers that are no JSON, where a schema or a format promises it."""
+    """Final answers that are not JSON, where a schema or a format promises it."""
     asked = trace.sessions.filter(pl.col("text_format").str.contains(r'"json_(?:schema|object)"'))
     if asked.is_empty() and not trace.holds("verdicts.role=final"):
         return hits(())

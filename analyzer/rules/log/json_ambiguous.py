@@ -1,7 +1,7 @@
 """Two parsers can read two values out of the same record.
 
 What it says: a member that occurs twice in one object, a number beyond 2^53 or not finite, half a surrogate pair, or
-bytes that are no UTF-8.
+bytes that are not UTF-8.
 Why it matters: the gate reads one value and the executor another. What was checked is then not what ran.
 Bad:
     tool refund {"type":"object"}

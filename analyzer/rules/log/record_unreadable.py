@@ -1,4 +1,4 @@
-"""A record cannot be read: it is no JSON, no stream frame, or too large.
+"""A record cannot be read: it is not JSON, no stream frame, or too large.
 
 What it says: which record, at which byte, and why. The record is left out; everything before and after it is read. Of a
 recorded exchange one body alone may be unreadable: it is left out, and the rest of the exchange is read. Two records on
@@ -43,7 +43,7 @@ def check(trace: Trace) -> pl.DataFrame:
             pl.concat_str(
                 pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
                 pl.lit(" cannot be read and is left out: "),
-                pl.col("detail").fill_null("no JSON"),
+                pl.col("detail").fill_null("not JSON"),
                 where,
                 pl.lit("."),
             )

@@ -1,6 +1,6 @@
 """The output is prose where an object or a list is promised.
 
-What it says: the output schema asks for an object or a list, and the output is no JSON at all (or JSON in a code
+What it says: the output schema asks for an object or a list, and the output is not JSON at all (or JSON in a code
 fence, or a sentence quoted as a JSON string).
 Why it matters: there is no member to read, and a sentence can say anything: that more is needed, or what to do next.
 Bad:

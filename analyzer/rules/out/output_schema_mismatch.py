@@ -39,7 +39,7 @@ def check(trace: Trace) -> pl.DataFrame:
             message=pl.concat_str(
                 pl.lit("The output breaks its schema: "),
                 pl.when(pl.col("payload") == "not_json")
-                .then(pl.lit("the text is no JSON"))
+                .then(pl.lit("the text is not JSON"))
                 .otherwise(pl.col("words").fill_null("nothing that it could judge was returned")),
                 pl.lit("."),
             ),

@@ -66,7 +66,7 @@ def check(trace: Trace) -> pl.DataFrame:
             message=sentence(
                 "{} ran although its arguments fail the schema in force: {}.",
                 pl.col("name").fill_null("A tool"),
-                pl.col("words").fill_null("they are no JSON"),
+                pl.col("words").fill_null("they are not JSON"),
             ),
             hint=pl.lit(
                 "Validate before the tool runs, and answer an invalid call with a failure that names the member."

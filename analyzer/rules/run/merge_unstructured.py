@@ -1,7 +1,7 @@
 """A subagent's conclusion is prose where an object is agreed.
 
 What it says: a contract file promises an object from this subagent (an entry `subagent/NAME` with an output schema,
-NAME being its id, or `subagent/*` for all), and the last message of its completed turn is no JSON container.
+NAME being its id, or `subagent/*` for all), and the last message of its completed turn is not a JSON container.
 Why it matters: the parent merges what it reads. From prose it takes what it likes, and nobody can check the merge.
 Bad:
     output subagent/scout {"type":"object","properties":{"cause":{"type":"string"}}}

@@ -532,7 +532,7 @@ class Workspace(Walking, Taking, Place):
                 try:
                     value = pointer.resolve(engine.decode(raw), address)
                 except LookupError:
-                    return [], "no JSON"
+                    return [], "not JSON"
                 return engine.over_value(query, value, prefix), ""
             events: pl.Series | None = None
             if scope == "this session":
