@@ -239,7 +239,7 @@ def held_to(done: Audit, baseline: Baseline) -> Audit:
     gone = baseline.gone(done.findings)
     notes = [f"less was judged than in the baseline: {each}" for each in lost]
     if gone:
-        notes.append(f"{gone} findings of the baseline are gone: --write-baseline keeps them from coming back")
+        notes.append(f"gone since the baseline: {gone} of its findings; --write-baseline keeps them from coming back")
     summary = {**done.summary, "findings": tally(findings)}
     return replace(done, findings=findings, summary=summary, notes=[*done.notes, *notes], lost=lost)
 

@@ -130,9 +130,12 @@ def _write_baseline(done: Audit, file: str) -> Audit:
     """Write the baseline and give the audit as it stands to it: everything is known."""
     from analyzer.auditing import held_to
     from analyzer.findings import baseline
+    from analyzer.report.accounts import counted
 
     console.deliver([baseline.document(done.findings, done.summary, done.hops, done.ran)], file)
-    return held_to(done, baseline.load(file))
+    known = baseline.load(file)
+    console.complain(f"{file}: {counted(sum(known.groups.values()), 'finding')} known from here on")
+    return held_to(done, known)
 
 
 def check_rules(names: tuple[str, ...]) -> None:

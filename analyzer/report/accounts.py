@@ -144,6 +144,11 @@ def _reasons(unjudged: dict[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(unjudged.items()))
 
 
+def unjudged(reason: str, count: int) -> str:
+    """How many payloads were owed a verdict and have none, as a sentence."""
+    return f"{counted(count, 'payload')} without a verdict that {'was' if count == 1 else 'were'} owed one: {reason}."
+
+
 def counted(number: int, noun: str) -> str:
     """A number and its noun, in the plural where it needs one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

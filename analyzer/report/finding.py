@@ -111,7 +111,7 @@ def _title(paper: Paper, row: dict[str, Any], indent: int, *rest: Words) -> None
 
 def _sides(paper: Paper, failure: dict[str, Any], indent: int) -> None:
     """The member, then what the schema says there and what was sent: in one line, or side by side."""
-    where = visible(meant(failure), limit=200) or "(the whole)"
+    where = visible(meant(failure), limit=200) or "(root)"
     keyword = visible(failure["keyword"] or "", limit=60)
     expected = f"{keyword} {visible(failure['expected'] or '', limit=300)}".strip()
     actual = visible(failure["actual"] or "", limit=300) or "nothing there"

@@ -128,7 +128,7 @@ def told(paper: Paper, replayed: Replayed) -> None:
 def _first_line(paper: Paper, told_counts: dict[str, int]) -> None:
     passed, elsewhere = told_counts["passed before"], told_counts["other version"]
     failing = told_counts["broken"] + elsewhere
-    share = f" ({failing / passed:.1%})" if passed else ""
+    share = f" ({failing / passed * 100:.1f} %)" if passed else ""
     words: list[Words] = [f"{counted(told_counts['judged'], 'payload')} judged; of {passed} that passed "]
     words.append((f"{failing} would fail{share}", "error") if failing else "none would fail")
     if elsewhere:
@@ -139,7 +139,7 @@ def _first_line(paper: Paper, told_counts: dict[str, int]) -> None:
 
 
 def _group(paper: Paper, group: Group) -> None:
-    place = visible(group.pointer, limit=200) or "(the whole)"
+    place = visible(group.pointer, limit=200) or "(root)"
     head: list[Words] = [(f"{len(group.calls):>4} ", _STYLES.get(group.change, "dim"))]
     head += [(visible(bare(group.tool), limit=100), "head"), f" {group.role}  ", (place, "guilty")]
     paper.wrapped(*head, f"  {visible(group.keyword)}", indent=2, hang=5)

@@ -40,7 +40,7 @@ def _lines(audit: Audit) -> Iterator[str]:
         yield command("error", visible(str(problem), limit=1000), title="not read")
     for each in audit.inputs:
         if not each["format"] or each["unreadable"]:
-            told = f"{each['unreadable']} records could not be read" if each["format"] else "not recognised"
+            told = f"{counted(each['unreadable'], 'record')} could not be read" if each["format"] else "not recognised"
             yield command("warning", f"{told}: {visible(each['path'], limit=1000)}", title="not read")
     for note in audit.notes:
         yield command("warning", visible(note, limit=1000), title="audit")

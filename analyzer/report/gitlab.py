@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from analyzer.report.accounts import counted, unjudged
 from analyzer.report.artifact import anchor, place, relative
 from analyzer.report.json import encoded, records
 from analyzer.visible import visible
@@ -73,9 +74,9 @@ def _unseen(audit: Audit, otherwise: str) -> Iterator[tuple[str, str, str, str]]
         yield "input-not-read", "critical", relative(problem.file or otherwise), visible(str(problem), limit=1000)
     for each in audit.inputs:
         if not each["format"] or each["unreadable"]:
-            told = f"{each['unreadable']} records could not be read" if each["format"] else "Not recognised"
+            told = f"{counted(each['unreadable'], 'record')} could not be read" if each["format"] else "Not recognised"
             yield "input-not-read", "major", relative(each["path"].partition("!")[0]), told
     for reason, count in sorted(audit.summary["verdicts"]["unverifiable"].items()):
-        yield "unverifiable", "info", otherwise, f"{count} payloads that were owed a verdict have none: {reason}."
+        yield "unverifiable", "info", otherwise, unjudged(reason, count)
     for each in audit.summary["rules_not_run"]:
         yield "rule-not-run", "info", otherwise, f"{each['rule']} could not run: {visible(each['reason'])}."

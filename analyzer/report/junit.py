@@ -100,7 +100,7 @@ def _told(findings: pl.DataFrame) -> str:
         lines.append("  " + ", ".join(of)) if of else None
         for failure in row["failures"]:
             expected = f"{failure['keyword'] or ''} {failure['expected'] or ''}".strip()
-            where = visible(meant(failure), limit=200) or "(the whole)"
+            where = visible(meant(failure), limit=200) or "(root)"
             lines.append(
                 f"  > {where}: expected {visible(expected, limit=300)}, "
                 f"actual {visible(failure['actual'] or 'nothing there', limit=300)}"

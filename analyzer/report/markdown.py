@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
 _TOLD = 25  # different faults told in full
-_LISTED = 100  # and with a line each
+_LISTED = 40  # and with a line each
 _RUN = re.compile("`+")
 
 
@@ -74,7 +74,7 @@ def _blocks(audit: Audit, next_command: str | None) -> Iterator[str]:
 
 
 def _list(found: pl.DataFrame) -> str:
-    rows = ["| | rule | times | tool | call |", "|---|---|--:|---|---|"]
+    rows = ["| | rule | times | tool | call, or session |", "|---|---|--:|---|---|"]
     for row in found.iter_rows(named=True):
         tool = code(row["tool"], limit=60, in_table=True) if row["tool"] else ""
         call = row["call_id"] or row["session"]
@@ -92,7 +92,7 @@ def _finding(row: dict[str, Any], number: int, times: int) -> Iterator[str]:
         lines = ["| member | expected | actual |", "|---|---|---|"]
         for failure in row["failures"]:
             expected = f"{failure['keyword'] or ''} {failure['expected'] or ''}".strip()
-            sides = (meant(failure) or "(the whole)", expected, failure["actual"] or "nothing there")
+            sides = (meant(failure) or "(root)", expected, failure["actual"] or "nothing there")
             lines.append("| " + " | ".join(code(side, in_table=True) for side in sides) + " |")
         yield "\n".join(lines)
     told = [

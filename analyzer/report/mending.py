@@ -39,7 +39,7 @@ def mending(paper: Paper, audit: Audit, verdict: dict[str, Any], text: str | Non
             ("the smallest edit, checked", "head"), "; it is no guess at what the model meant", indent=2, hang=2
         )
         for edit in found.edits[:_MOST_EDITS]:
-            place = visible(edit.pointer, limit=200) or "(the whole)"
+            place = visible(edit.pointer, limit=200) or "(root)"
             paper.wrapped((f"{edit.op:8}", "dim"), (place, "guilty"), *_sides(edit), indent=4, hang=4)
         if len(found.edits) > _MOST_EDITS:
             paper.line(f"and {len(found.edits) - _MOST_EDITS} more edits", indent=4)

@@ -43,7 +43,7 @@ def calls(paper: Paper, audit: Audit, a: int, b: int, *, how: str) -> None:
     for difference in differences(left["arguments"], right["arguments"]):
         _difference(paper, difference)
     for each in left["failures"]:
-        where = visible(each["instance_pointer"], limit=200) or "(the whole)"
+        where = visible(each["instance_pointer"], limit=200) or "(root)"
         says = f"  {visible(each['keyword'])} {visible(each['expected'] or '', limit=200)}"
         paper.wrapped(("> A ", "guilty"), (where, "guilty"), says, indent=2, hang=4)
     paper.heading("Results")
@@ -157,7 +157,7 @@ def _step(step: Step) -> list[Words]:
 
 
 def _difference(paper: Paper, difference: Difference) -> None:
-    place = visible(difference.pointer, limit=200) or "(the whole)"
+    place = visible(difference.pointer, limit=200) or "(root)"
     old, new = visible_value(difference.old, limit=160), visible_value(difference.new, limit=160)
     both = f"  {old}" if difference.change.endswith("removed") else f"  {old} -> {new}"
     both = f"  {new}" if difference.change.endswith("added") else both

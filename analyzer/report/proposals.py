@@ -56,7 +56,7 @@ def _label(each: Proposed) -> str:
 def _price(each: Proposed) -> str:
     proposal = each.proposal
     held = f"{proposal.refused} of {proposal.held_out} good calls of the other half"
-    text = f"fitted on {proposal.fitted} good calls; would refuse {held} ({proposal.refused_share:.1%})"
+    text = f"fitted on {proposal.fitted} good calls; would refuse {held} ({proposal.refused_share * 100:.1f} %)"
     if proposal.bad:
         text += f", and {proposal.bad_refused} of {proposal.bad} that were not good"
     if each.other_versions:

@@ -15,6 +15,7 @@ import polars as pl
 
 from analyzer.findings.baseline import KNOWN
 from analyzer.findings.worst import worst
+from analyzer.report.accounts import unjudged
 from analyzer.report.artifact import anchor, place, relative
 from analyzer.report.json import encoded, head, records
 from analyzer.report.manual import markdown, summary
@@ -143,7 +144,7 @@ def _notifications(audit: Audit, left_out: int) -> Iterator[tuple[str, str, str]
     for note in audit.notes:
         yield "warning", "audit-note", visible(note, limit=1000)
     for reason, count in sorted(audit.summary["verdicts"]["unverifiable"].items()):
-        yield "note", "unverifiable", f"{count} payloads that were owed a verdict have none: {reason}."
+        yield "note", "unverifiable", unjudged(reason, count)
     if left_out:
         kept = f"The {MOST:,} worst of {MOST + left_out:,} findings are here; {left_out:,} are left out"
         yield "warning", "results-left-out", f"{kept}, for a viewer refuses more. The JSON report has all."

@@ -147,7 +147,7 @@ def _failures(paper: Paper, failed: pl.DataFrame) -> None:
     for row in failed.iter_rows(named=True):
         paper.wrapped(
             ("> ", "guilty"),
-            (visible(row["meant"]) or "(the whole)", "guilty"),
+            (visible(row["meant"]) or "(root)", "guilty"),
             f"  {visible(row['keyword'])} {visible(row['expected'] or '')}, and there is ",
             visible(row["actual"] or "nothing"),
             indent=2,

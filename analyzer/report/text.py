@@ -132,6 +132,7 @@ def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
     if faults.height > _GROUPS:
         paper.heading("In short")
         _lines(paper, faults.slice(_GROUPS, _SHORT))
+        paper.line(("--select RULE tells the findings of one rule in full", "dim"), indent=2)
     _untold(paper, faults.slice(_GROUPS + _SHORT))
 
 

@@ -73,7 +73,7 @@ def test_flips_in_both_directions_by_tool_place_and_keyword(capsys: Caught, day:
     assert "refund_order" in told["not_covered"]
     text = run(capsys, "replay", "--against", file, *day)[1]
     assert 'wants "shipment", and there is "summary"' in text
-    assert "of 24 that passed 24 would fail (100.0%)" in " ".join(text.split())
+    assert "of 24 that passed 24 would fail (100.0 %)" in " ".join(text.split())
 
 
 def test_the_same_contracts_flip_nothing(capsys: Caught, traces: Path) -> None:

@@ -36,7 +36,7 @@ function beside(finding, paper) {
 function failures(finding) {
   const side = (name, words) => el("div", {}, el("span", {}, name), el("code", {}, words));
   return finding.failures.length > 0 && el("div", { class: "fails" }, finding.failures.map((each) => el("div", { class: "fail" },
-    el("div", { class: "member" }, each.member || "(the whole)"),
+    el("div", { class: "member" }, each.member || "(root)"),
     el("div", { class: "sides" }, side("expected", [each.keyword, each.expected].filter(Boolean).join(" ") || "-"), side("actual", each.actual || "nothing there")))));
 }
 

@@ -39,8 +39,8 @@ def check(trace: Trace) -> pl.DataFrame:
             found.append(
                 {
                     "call": call,
-                    "message": f"The arguments are {json_type(value)} inside {count} layers of JSON text, "
-                    f"where this wire has {allowed or 'none'}.",
+                    "message": f"The arguments are JSON text inside JSON text: {count} layers around the "
+                    f"{json_type(value)}, and this wire has {allowed or 'none'}.",
                     "hint": "Find the second serialiser and remove it; do not decode until it fits.",
                     "keyword": "encoding",
                 }

@@ -32,7 +32,7 @@ def check(trace: Trace) -> pl.DataFrame:
     """Calls whose arguments were judged invalid."""
     said = {"contract": "the contract file", "code": "the executed code"}
     schema = pl.col("channel").replace_strict(said, default="the schema in force")
-    passes = pl.concat_str(pl.lit("Another version of the tool ("), "passes", pl.lit(") accepts these arguments: "))
+    passes = pl.concat_str(pl.lit("Another version of the tool ("), "passes", pl.lit(") accepts these arguments. "))
     return (
         refused(trace, "arguments")
         .filter(pl.col("payload").ne_missing("not_json"))

@@ -50,7 +50,7 @@ def check(trace: Trace) -> pl.DataFrame:
         if count == 1 and isinstance(value, dict) and _is_result(value):
             said = "The output is a whole MCP result (content parts and all) as one JSON text."
         elif count > 1 and isinstance(value, dict | list) and not (structured and decode(structured) == decode(output)):
-            said = f"The output is {json_type(value)} inside {count} layers of JSON text, where one is right."
+            said = f"The output is JSON text inside JSON text: {count} layers around the {json_type(value)}, not one."
         else:
             continue
         hint = "Serialise once: hand the value over, or its JSON text, but not the text's JSON."
