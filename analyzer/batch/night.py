@@ -21,7 +21,7 @@ from analyzer.batch.store import INPUTS, Store, by_segment
 from analyzer.batch.trend import groups_of, trend_of, versions_of
 from analyzer.batch.workers import Workers, workers
 from analyzer.config import Suppression
-from analyzer.errors import AnalyzerError, InputError
+from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.frames import SOURCES
 from analyzer.report.trend import Trend
 
@@ -89,10 +89,16 @@ def nightly(
     """Audit what the store does not know yet, and give the audit of all inputs and what changed since the last run.
 
     Another run on the same store is waited for (`waiting` is called then). An input that cannot be read, or on which
-    the analyzer fails, is told and left out; the others are audited.
+    the analyzer fails, is told and left out; the others are audited. Raises UsageError where the store cannot be
+    written.
     """
-    with store.alone(waiting):
-        return _Run(store, wanted, progress or (lambda *_: None)).whole()
+    try:
+        with store.alone(waiting):
+            return _Run(store, wanted, progress or (lambda *_: None)).whole()
+    except OSError as error:  # of an input they are told, or the segment's
+        raise UsageError(
+            f"cannot keep a store: {error.strerror or error}", file=str(error.filename or store.folder)
+        ) from error
 
 
 class _Run:

@@ -60,7 +60,7 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
     seen: set[str] = set()
     for path in paths:
         try:
-            new = list(_walk(path))
+            new = list(_walk(path, errors))
         except OSError as error:
             errors.append(InputError(f"cannot read: {error.strerror or error}", file=path))
             continue
@@ -96,7 +96,7 @@ def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterato
             errors.append(InputError(f"cannot read: {error}", file=name))
 
 
-def _walk(path: str) -> Iterator[tuple[str, bool]]:
+def _walk(path: str, errors: list[InputError]) -> Iterator[tuple[str, bool]]:
     if path == STDIN:
         yield STDIN, True
         return
@@ -110,14 +110,19 @@ def _walk(path: str) -> Iterator[tuple[str, bool]]:
         yield path, True
         return
 
-    def fail(error: OSError) -> None:
-        raise error
+    def fail(error: OSError) -> None:  # what lies beside it is read all the same
+        errors.append(InputError(f"cannot read: {error.strerror or error}", file=str(error.filename or path)))
 
     for folder, folders, files in os.walk(path, onerror=fail):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             whole = Path(folder) / name
-            if not name.startswith(".") and whole.is_file():
+            try:
+                found = not name.startswith(".") and whole.is_file()
+            except OSError as error:
+                fail(error)
+                continue
+            if found:
                 yield str(whole), False
 
 

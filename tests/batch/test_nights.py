@@ -275,3 +275,15 @@ def test_a_damaged_store_is_told(tmp_path: Path, logs: Path, files: str, content
 def test_a_store_among_the_logs_is_no_log(logs: Path) -> None:
     first, again = run(logs / "store", logs), run(logs / "store", logs)
     assert (first.trend.run["inputs"], again.trend.run["inputs"], again.trend.run["audited"]) == (3, 3, 0)
+
+
+def test_a_store_that_cannot_be_written_is_told(tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "commit", full)
+    with pytest.raises(UsageError, match="cannot keep a store: No space left"):
+        run(tmp_path / "store", logs)
+    (tmp_path / "other" / "lock").mkdir(parents=True)
+    with pytest.raises(UsageError, match="cannot keep a store"):
+        run(tmp_path / "other", logs)

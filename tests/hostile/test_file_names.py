@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer import audit
 from analyzer.cli import main
 from tests.batch.nights import log, run, story
 
@@ -29,8 +30,8 @@ def test_in_every_report(logs: Path, tmp_path: Path) -> None:
     outputs = [part for name in names for part in ("-o", name.replace("r.", f"{tmp_path}/r.", 1))]
     outputs = [part.replace("=g", f"={tmp_path}/g") for part in outputs]
     assert main(["audit", *outputs, "--save", f"{tmp_path}/saved", str(logs)]) == 1
-    audit = json.loads((tmp_path / "r.json").read_bytes())
-    shown = [each["path"] for each in audit["inputs"] if each["format"]]
+    report = json.loads((tmp_path / "r.json").read_bytes())
+    shown = [each["path"] for each in report["inputs"] if each["format"]]
     assert shown == [str(logs / r"d\xfe" / r"n\xff.ndjson")]
 
 
@@ -45,3 +46,27 @@ def test_night_after_night(logs: Path, tmp_path: Path) -> None:
     first, again = run(store, logs), run(store, logs)
     assert first.audit.summary["sessions"] == 1
     assert (first.failed, again.trend.run["audited"]) == ((), 0)
+
+
+def test_a_folder_that_cannot_be_read_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log(tmp_path / "a", "1.ndjson", story("s1", {"id": 7}))
+    log(tmp_path / "closed", "2.ndjson", story("s2", {"id": 7}))
+    log(tmp_path / "z", "3.ndjson", story("s3", {"id": 7}))
+    log(tmp_path / "z", "4.ndjson", story("s4", {"id": 7}))
+    scandir, is_file = os.scandir, Path.is_file
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    def hidden(path: Path) -> bool:
+        if path.name == "4.ndjson":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(Path, "is_file", hidden)
+    done = audit(tmp_path)
+    assert done.summary["sessions"] == 2
+    assert [problem.file for problem in done.problems] == [str(tmp_path / "closed"), str(tmp_path / "z" / "4.ndjson")]
