@@ -18,7 +18,7 @@ from analyzer.auditing import Audit, chosen, gathered
 from analyzer.batch.inputs import digest, inputs_of
 from analyzer.batch.segments import Answer, Terms, audit_segment
 from analyzer.batch.store import INPUTS, Store, by_segment
-from analyzer.batch.trend import groups_of, trend_of, versions_of
+from analyzer.batch.trend import borne_of, groups_of, trend_of, versions_of
 from analyzer.batch.workers import Workers, workers
 from analyzer.config import Suppression
 from analyzer.errors import AnalyzerError, InputError, UsageError
@@ -95,6 +95,8 @@ def nightly(
     try:
         with store.alone(waiting):
             return _Run(store, wanted, progress or (lambda *_: None)).whole()
+    except AnalyzerError:  # some are OSErrors too
+        raise
     except OSError as error:  # of an input they are told, or the segment's
         raise UsageError(
             f"cannot keep a store: {error.strerror or error}", file=str(error.filename or store.folder)
@@ -278,7 +280,7 @@ class _Run:
             **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
         }
         groups, versions = groups_of(audit.findings, times), versions_of(audit.frames["offers"])
-        trend = trend_of(store, run, groups, versions)
+        trend = trend_of(store, run, groups, versions, borne=borne_of(audit.findings))
         store.close_run(run, groups, versions)
         return Night(audit, trend, tuple(path for path, _ in self._failed))
 

@@ -94,6 +94,10 @@ class Store:
         """Open the store, or make it. Raises UsageError where the folder is something else or cannot be written."""
         self.folder = Path(folder)
         try:
+            folder.encode()
+        except UnicodeEncodeError as error:  # Polars opens no other
+            raise UsageError("cannot keep a store under a name that is no UTF-8", file=folder) from error
+        try:
             held = {each.name for each in self.folder.iterdir()} if self.folder.exists() else set()
             known = {"lock", "inputs.parquet", "runs.parquet", "segments", "groups", "schemas"}
             if held - known and not held & known:

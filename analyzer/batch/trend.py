@@ -10,15 +10,15 @@ from analyzer.batch.store import GROUPS, VERSIONS, Store
 from analyzer.report.trend import CHANGES, KINDS, SEEN, Trend
 
 _TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at", "message")
+_BORNE = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
 
 
 def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     """GROUPS of FINDINGS that no suppression bears; `times` says since and until when each session was recorded."""
-    borne = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
     failure = pl.col("failures").list.first().struct
     of = times.group_by("session").agg(pl.col("since").min(), pl.col("until").max())
     return (
-        findings.filter(~borne)
+        findings.filter(~_BORNE)
         .with_columns(
             schema_id=pl.col("contract").struct.field("schema_id"),
             at=pl.concat_str(failure.field("pointer").replace("", "(root)"), failure.field("keyword"), separator=" "),
@@ -50,8 +50,15 @@ def versions_of(offers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def trend_of(store: Store, run: dict[str, Any], groups: pl.DataFrame, versions: pl.DataFrame) -> Trend:
-    """What the run changed, beside the runs that the store holds."""
+def borne_of(findings: pl.DataFrame) -> pl.Series:
+    """The groups of FINDINGS that a suppression bears: what is in them is there, though it does not count."""
+    return findings.filter(_BORNE)["group"].unique().sort()
+
+
+def trend_of(
+    store: Store, run: dict[str, Any], groups: pl.DataFrame, versions: pl.DataFrame, *, borne: pl.Series
+) -> Trend:
+    """What the run changed, beside the runs that the store holds; `borne` are the groups with suppressed findings."""
     runs = store.runs()
     before = runs.sort("run").tail(1).to_dicts()
     history = [(number, store.groups(number)) for number in runs["run"]]
@@ -61,7 +68,9 @@ def trend_of(store: Store, run: dict[str, Any], groups: pl.DataFrame, versions: 
         count=pl.col("count").fill_null(0), before=pl.col("count_before").fill_null(0)
     )
     change = (
-        pl.when(pl.col("count") == 0)
+        pl.when((pl.col("count") == 0) & pl.col("group").is_in(borne.implode()))
+        .then(pl.lit("suppressed"))
+        .when(pl.col("count") == 0)
         .then(pl.lit("fixed"))
         .when((pl.col("before") == 0) & pl.col("group").is_in(earlier.implode()))
         .then(pl.lit("returned"))

@@ -16,7 +16,7 @@ from analyzer.visible import visible
 SCHEMA = "analyzer.trend/v1"
 
 FRESH = ("new", "returned")
-KINDS = (*FRESH, "recurring", "fixed")
+KINDS = (*FRESH, "recurring", "suppressed", "fixed")
 CHANGES = pl.Schema(
     {
         "change": pl.String(),  # one of KINDS; `returned`: not in the last run, but in an earlier one
@@ -156,7 +156,7 @@ def _known(paper: Paper, kind: str, rows: pl.DataFrame) -> None:
     table: list[list[Words]] = []
     for row in rows.head(_MOST).iter_rows(named=True):
         times = f"{row['count']}" if row["before"] in (0, row["count"]) else f"{row['count']} (was {row['before']})"
-        if kind == "fixed":
+        if not row["count"]:
             times = f"was {row['before']}"
         tool = visible(row["tool"] or "-", limit=30)
         what = visible(f"{row['slug']} {row['at'] or ''}", limit=300)

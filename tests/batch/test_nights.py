@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from analyzer import audit
 from analyzer.batch import Store, Terms
 from analyzer.batch.segments import audit_segment
+from analyzer.config import Suppression
 from analyzer.errors import InputError, UsageError
 from analyzer.trace import Settings
 from tests.audit.wire import CLOSED
@@ -284,6 +285,18 @@ def test_a_store_that_cannot_be_written_is_told(tmp_path: Path, logs: Path, monk
     monkeypatch.setattr(Store, "commit", full)
     with pytest.raises(UsageError, match="cannot keep a store: No space left"):
         run(tmp_path / "store", logs)
+    with pytest.raises(UsageError, match="no UTF-8"):
+        run(tmp_path / "s\udcff", logs)
     (tmp_path / "other" / "lock").mkdir(parents=True)
     with pytest.raises(UsageError, match="cannot keep a store"):
         run(tmp_path / "other", logs)
+
+
+def test_what_is_suppressed_is_not_told_as_fixed(tmp_path: Path, logs: Path) -> None:
+    store, borne = tmp_path / "store", [Suppression("known", date(9999, 1, 1), rule="ARG001")]
+    run(store, logs)
+    night = run(store, logs, suppressions=borne)
+    assert changed(night)["suppressed"] == ["ARG001"]
+    assert "fixed" not in changed(night)
+    assert "suppressed" not in changed(run(store, logs, suppressions=borne)), "told once"
+    assert changed(run(store, logs))["returned"] == ["ARG001"]
