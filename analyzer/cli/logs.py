@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
@@ -154,7 +155,9 @@ def complaints(done: Audit, given: Given) -> None:
             what = "not recognised as any format" if each["bytes"] else "empty"
             console.complain(f"{each['path']}: {what}", "`analyzer formats` lists what is read")
     if not done.inputs and not done.problems:
-        console.complain(f"{', '.join(given['paths'])}: no log found", "`analyzer formats` lists what is read")
+        saved = any((Path(path) / "audit.json").is_file() for path in given["paths"])
+        advice = "`analyzer tui` opens a saved audit" if saved else "`analyzer formats` lists what is read"
+        console.complain(f"{', '.join(given['paths'])}: no log found", advice)
 
 
 def arguments(given: Given) -> dict[str, Any]:

@@ -39,6 +39,7 @@ ARGUMENTS, OUTPUT = "arguments", "output"
 _ROLES = (ARGUMENTS, OUTPUT)
 # A capture of the tools that a program brought along, by its version: tools_2.1.144.json
 _CAPTURE = re.compile(r"tools[_-](\d+(?:\.\d+)+)\.json$")
+_UNREAD = "check the path and its permissions"
 _SHAPES = (
     "give a map of tool names to arguments and output, a tool table, or one schema in a file named "
     "TOOL.arguments.json or TOOL.output.json"
@@ -175,7 +176,9 @@ def _files(paths: Sequence[Path], problems: list[ContractFileError]) -> Iterator
         try:
             files = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
         except OSError as error:
-            problems.append(ContractFileError(f"cannot be read: {error.strerror or error}", file=str(path)))
+            problems.append(
+                ContractFileError(f"cannot be read: {error.strerror or error}", file=str(path), advice=_UNREAD)
+            )
             continue
         if not files:
             problems.append(ContractFileError(f"a folder without any .json file: {_SHAPES}", file=str(path)))
@@ -191,7 +194,7 @@ def _read(path: Path) -> bytes:
             raise ContractFileError(f"{size} bytes, and a contract file has at most {MAX_FILE_BYTES}", file=str(path))
         return path.read_bytes()
     except OSError as error:
-        raise ContractFileError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
+        raise ContractFileError(f"cannot be read: {error.strerror or error}", file=str(path), advice=_UNREAD) from None
 
 
 def _decode(raw: bytes, path: Path) -> object:

@@ -147,4 +147,5 @@ def line(match: Match) -> bytes:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    told = (str(error).splitlines() or [type(error).__name__])[0]
+    return told.removeprefix("Invalid jmespath expression: ").removesuffix(":").strip()

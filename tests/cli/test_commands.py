@@ -222,6 +222,18 @@ def test_a_log_of_another_format(capsys: Caught, tmp_path: Path) -> None:
     assert err.startswith(f"analyzer: {log}: not recognised as any format; ")
 
 
+def test_a_saved_audit_is_no_log_and_the_workspace_opens_it(capsys: Caught, tmp_path: Path) -> None:
+    run(capsys, "audit", "--save", tmp_path / "saved", "sample_traces/1-morning.ndjson")
+    status, _, err = run(capsys, "show", tmp_path / "saved")
+    assert status == 3
+    assert "no log found; `analyzer tui` opens a saved audit" in err
+
+
+def test_a_query_that_cannot_be_read_is_said_plainly(capsys: Caught) -> None:
+    status, _, err = run(capsys, "query", "foo(", "sample_traces/1-morning.ndjson")
+    assert (status, err) == (2, "analyzer: not a JMESPath: Incomplete expression\n")
+
+
 def test_a_folder_without_logs(capsys: Caught, tmp_path: Path) -> None:
     (tmp_path / "README").write_text("nothing", encoding="utf-8")
     status, out, err = run(capsys, "audit", tmp_path)
