@@ -92,8 +92,12 @@ class Audit:
         return Evidence([Source(number, path) for number, path in sources.select("source", "path").iter_rows()])
 
     def save(self, folder: str) -> None:
-        """Write the frames as Parquet and the rest as `audit.json`, credentials hidden."""
+        """Write the frames as Parquet and the rest as `audit.json`, credentials hidden. Raises OSError."""
         target = Path(folder)
+        try:
+            folder.encode()
+        except UnicodeEncodeError as error:  # Polars opens no other
+            raise UsageError("cannot save under a name that is no UTF-8", file=folder) from error
         target.mkdir(parents=True, exist_ok=True)
         for name, frame in {**self.frames, "findings": self.findings}.items():
             masked_frame(frame).write_parquet(target / f"{name}.parquet")

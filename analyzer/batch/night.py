@@ -178,8 +178,11 @@ class _Run:
         waiting = deque(self._cut(stale))
         whole, done = len(stale), 0
         under_way: deque[tuple[tuple[int, ...], Path, Future[Answer]]] = deque()
+        alone: set[tuple[int, ...]] = set()  # were under way when a process died: one of them is why
         while waiting or under_way:
             while waiting and len(under_way) < those.jobs + (those.jobs > 1):
+                if under_way and not alone.isdisjoint((waiting[0], under_way[0][0])):
+                    break
                 under_way.append(self._submit(waiting.popleft(), those))
             sources, draft, future = under_way.popleft()
             self._progress("audit", done, whole)
@@ -188,6 +191,12 @@ class _Run:
             except Exception as error:  # noqa: BLE001 - one input must not end the night, whatever it does to us
                 if isinstance(error, BrokenProcessPool):
                     those.anew()
+                    if sources not in alone:
+                        suspects = [sources, *(each for each, _, _ in under_way)]
+                        alone.update(suspects)
+                        waiting.extendleft(reversed(suspects))
+                        under_way.clear()
+                        continue
                 if len(sources) == 1:
                     path = self._inputs[sources[0]].source.path
                     self._failed.append((path, f"{type(error).__name__}: {error}"))

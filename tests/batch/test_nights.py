@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analyzer import audit
 from analyzer.batch import Store, Terms
-from analyzer.batch.segments import audit_segment
+from analyzer.batch.segments import Answer, audit_segment
+from analyzer.batch.workers import Here, Work
 from analyzer.config import Suppression
 from analyzer.errors import InputError, UsageError
 from analyzer.trace import Settings
@@ -300,3 +304,27 @@ def test_what_is_suppressed_is_not_told_as_fixed(tmp_path: Path, logs: Path) -> 
     assert "fixed" not in changed(night)
     assert "suppressed" not in changed(run(store, logs, suppressions=borne)), "told once"
     assert changed(run(store, logs))["returned"] == ["ARG001"]
+
+
+def test_a_process_that_dies_fails_no_input_beside_its_own(
+    tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Falling(Here):
+        jobs = 2
+        fallen = False
+
+        def submit(self, work: Work, *arguments: Any) -> Future[Answer]:
+            self.fallen |= any(each.path.endswith("b.ndjson") for each in arguments[0])
+            if not self.fallen:
+                return super().submit(work, *arguments)
+            future: Future[Answer] = Future()
+            future.set_exception(BrokenProcessPool("a process died"))
+            return future
+
+        def anew(self) -> None:
+            self.fallen = False
+
+    monkeypatch.setattr("analyzer.batch.night.workers", lambda *_, **__: Falling())
+    night = run(tmp_path / "store", logs, size=1, jobs=2)
+    assert [Path(path).name for path in night.failed] == ["b.ndjson"]
+    assert night.audit.summary["sessions"] == 3

@@ -70,3 +70,7 @@ def test_a_folder_that_cannot_be_read_hides_no_other(tmp_path: Path, monkeypatch
     done = audit(tmp_path)
     assert done.summary["sessions"] == 2
     assert [problem.file for problem in done.problems] == [str(tmp_path / "closed"), str(tmp_path / "z" / "4.ndjson")]
+
+
+def test_frames_are_saved_under_text_only(logs: Path, tmp_path: Path) -> None:
+    assert main(["audit", str(logs), "--save", str(tmp_path / os.fsdecode(b"s\xff"))]) == 2
