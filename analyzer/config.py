@@ -58,6 +58,8 @@ class Suppression:
     session: str | None = None
     group: str | None = None
     fingerprint: str | None = None
+    place: str | None = field(default=None, compare=False)
+    """FILE:LINE where it stands, for what is said of it."""
 
 
 @dataclass(frozen=True)
@@ -216,13 +218,15 @@ class _File:
             try:
                 until = date.fromisoformat(until)
             except ValueError:
-                self.fail((*at, "until"), f"{until!r} is no date: write 2027-01-31")
+                self.fail((*at, "until"), f"{until!r} is not a date: write 2027-01-31")
         if type(until) is not date:  # a datetime is a date too, and would never compare
             self.fail((*at, "until"), "'until' must be a date: write 2027-01-31")
         named = {name: _text(self, (*at, name), table[name]) for name in _SUPPRESSES if name in table}
         if not named:
             self.fail(at, f"a suppression must name what it is about: one of {', '.join(_SUPPRESSES)}")
-        return Suppression(table["reason"], until, **named)
+        line = _line(self._text, (*self._root, *at))
+        place = f"{self._path}:{line}" if line else str(self._path)
+        return Suppression(table["reason"], until, **named, place=place)
 
     def beside(self, path: str) -> str:
         """A path of the file, relative to it."""

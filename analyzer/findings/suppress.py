@@ -24,12 +24,13 @@ def suppress(
     for each in suppressions:
         named = _named(each)
         met = findings.filter(named).height
-        what = ", ".join(f"{name} {value}" for name, value in _members(each))
+        place = f"{each.place}: " if each.place else ""
+        what = f"{place}the suppression of {', '.join(f'{name} {value}' for name, value in _members(each))}"
         if each.until < today:
             held = f"{met} findings that it named are told again" if met else "nothing that it named is there any more"
-            notes.append(f"the suppression of {what} expired on {each.until}: {held}")
+            notes.append(f"{what} expired on {each.until}: {held}")
         elif not met:
-            notes.append(f"the suppression of {what} suppresses nothing: take it out")
+            notes.append(f"{what} suppresses nothing: take it out")
         else:
             value = pl.struct(reason=pl.lit(each.reason), until=pl.lit(each.until.isoformat()))
             findings = findings.with_columns(

@@ -102,7 +102,7 @@ def test_no_file_gives_the_defaults(tmp_path: Path) -> None:
         ("[[suppressions]]\nreason='x'\nuntil=2027-01-31\n", "a suppression must name what it is about", 1),
         (
             "[[suppressions]]\nrule='A'\nreason='x'\nuntil=2027-01-31\n[[suppressions]]\nrule='A'\nreason='x'\nuntil='soon'\n",
-            "'soon' is no date",
+            "'soon' is not a date",
             8,
         ),
         ("[[suppressions]]\nrule='A'\nreason=' '\nuntil=2027-01-31\n", "the reason of a suppression must say", 3),
