@@ -159,9 +159,12 @@ def _step(step: Step) -> list[Words]:
 def _difference(paper: Paper, difference: Difference) -> None:
     place = visible(difference.pointer, limit=200) or "(root)"
     old, new = visible_value(difference.old, limit=160), visible_value(difference.new, limit=160)
-    both = f"  {old}" if difference.change.endswith("removed") else f"  {old} -> {new}"
-    both = f"  {new}" if difference.change.endswith("added") else both
-    paper.wrapped((difference.change.replace("_", " "), "dim"), " at ", (place, "guilty"), both, indent=2, hang=4)
+    what, both = "differs at ", f"  {old} -> {new}"
+    if difference.change.endswith("removed"):
+        what, both = "only in A ", f"  {old}"
+    elif difference.change.endswith("added"):
+        what, both = "only in B ", f"  {new}"
+    paper.wrapped((what, "dim"), (place, "guilty"), both, indent=2, hang=4)
 
 
 def _title(told: dict[str, Any]) -> Words:

@@ -65,8 +65,8 @@ def test_the_nearest_passing_call_is_found(capsys: Caught, log: Path) -> None:
 def test_two_calls_as_named_and_on_paper(capsys: Caught, log: Path) -> None:
     status, out, _ = run(capsys, "--call", "call_0900_04", "--with", "call_1000_01", log)
     assert status == 0
-    assert 'values changed at /id  "z" -> "a"' in out
-    assert "item added at /count  1" in out
+    assert 'differs at /id  "z" -> "a"' in out
+    assert "only in B /count  1" in out
 
 
 def test_sessions_part_where_they_differ_and_not_in_order_of_members(capsys: Caught, log: Path) -> None:
