@@ -197,6 +197,7 @@ def _split(frames: Frames, partitions: int) -> Iterator[tuple[int, Frames]]:
 
 def _apart(frames: Frames) -> tuple[Frames, Frames]:
     """The frames of events with a session, and those of events without."""
+    frames = {**frames, "faults": _beside(frames["faults"], frames["events"])}
     homeless = frames["events"].filter(pl.col("session").is_null() & ~pl.col("kind").is_in(["broken", "unknown"]))[
         "event"
     ]
@@ -211,6 +212,16 @@ def _apart(frames: Frames) -> tuple[Frames, Frames]:
         for name, frame in frames.items()
     }
     return placed, lost
+
+
+def _beside(faults: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
+    """Faults with the session of their event: what is found before a record is understood knows none."""
+    if not faults["session"].null_count():
+        return faults
+    own = events.select("event", own="session")
+    return faults.join(own, on="event", how="left", maintain_order="left").select(
+        pl.coalesce("session", "own").alias("session") if name == "session" else name for name in faults.columns
+    )
 
 
 def _turns(frames: Frames) -> pl.DataFrame:
