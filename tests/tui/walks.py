@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # From the overview; every walk ends where it began.
-OUT = ("escape",) * 5
+OUT = ("escape",) * 7
 WALKS: dict[str, tuple[str, ...]] = {
     "overview": ("j", "k", "G", "g", "tab", "tab", "tab"),
     "workspace": ("enter", "enter", "plus", "G", "g", "2", "enter", *OUT),
