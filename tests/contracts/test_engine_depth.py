@@ -81,5 +81,5 @@ def test_patterns_that_may_step_back_are_few_or_the_schema_is_not_judged() -> No
     assert Judge(few).judge("a9") == ("valid", None)
     assert Judge(many).judge("a9") == ("unverifiable", "engine_failed")
     assert Judge({"anyOf": [{"pattern": f"^(a+)+{n}$"} for n in range(400)]}).judge("a" * 40 + "399") == ("valid", None)
-    groups = {"patternProperties": {rf"^(x)\1{n}": {} for n in range(11)}}
+    groups: dict[str, object] = {"patternProperties": {rf"^(x)\1{n}": {} for n in range(11)}}
     assert Judge(groups).judge({}) == ("unverifiable", "engine_failed")
