@@ -81,8 +81,10 @@ def at_work(audit: Path, events: int) -> dict[str, float]:
     terminal.until(f" of {events:,}".encode())
     out["events_table"] = (time.monotonic() - began) * 1000
     terminal.quiet(1.0)
+    firsts: list[float] = []  # of every key that moves
     for name, key, times in (("down", "j", 60), ("page", "pagedown", 30), ("end", "G", 1)):
         pressed = [terminal.press(key) for _ in range(times)]
+        firsts += [first for first, _, _ in pressed]
         out[f"{name}_p50"] = statistics.median(first for first, _, _ in pressed)
         out[f"{name}_p99"] = percentile([first for first, _, _ in pressed], 0.99)
         out[f"{name}_bytes"] = statistics.median(count for _, _, count in pressed)
@@ -90,6 +92,8 @@ def at_work(audit: Path, events: int) -> dict[str, float]:
     out["jump_p50"] = statistics.median(first for first, _, _ in jumps)
     ups = [terminal.press("k")[0] for _ in range(30)]
     out["up_at_end_p50"] = statistics.median(ups)
+    firsts += [first for first, _, _ in jumps] + ups
+    out["keys_p50"], out["keys_p99"] = statistics.median(firsts), percentile(firsts, 0.99)
     terminal.quiet()
     filters = []
     kept = {"type:tool": events // 10, "turn_777": 440 if events >= 1_000_000 else 0, "kind=delta": events * 8 // 10}
