@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from analyzer import pointer
+from analyzer.cli import main
+from analyzer.config import load
 from analyzer.contracts.compare import compare
 from analyzer.contracts.engine import Judge
 from analyzer.contracts.repair import repair
@@ -142,8 +144,6 @@ def repairing(data: bytes) -> None:
 
 def configuring(data: bytes) -> None:
     """A configuration is read or refused with a line."""
-    from analyzer.config import load
-
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(AnalyzerError):
         file = Path(folder) / "analyzer.toml"
         file.write_bytes(data)
@@ -152,8 +152,6 @@ def configuring(data: bytes) -> None:
 
 def auditing(data: bytes) -> None:
     """The whole command, which never ends with a fault of its own."""
-    from analyzer.cli import main
-
     with tempfile.NamedTemporaryFile(prefix="fuzz-") as file:
         file.write(data)
         file.flush()
