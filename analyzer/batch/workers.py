@@ -12,7 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from multiprocessing import get_context
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from analyzer.batch.segments import Answer
 from analyzer.errors import UsageError
@@ -101,10 +101,6 @@ class Cluster(AbstractContextManager["Cluster"]):
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise UsageError(f"no Ray cluster: {error}") from error
         self.jobs = max(jobs, int(self._ray.cluster_resources().get("CPU", jobs)))
-
-    def __enter__(self) -> Self:
-        """Give itself."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Leave the cluster; one of our own ends with it."""

@@ -1,6 +1,7 @@
 """Logs in object stores: `s3://bucket/folder` and whatever else fsspec knows, as inputs like files.
 
-Only what the caller names is opened; nothing that a log holds is. The library comes with the extra `remote`.
+Only what the caller names is opened; nothing that a log holds is. The extra `remote` brings fsspec
+and its driver for S3, which the tests use; other stores need their own.
 """
 
 from __future__ import annotations
