@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai import run_state
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.openai.items import KNOWN, At, Item, Items
 from analyzer.read.openai.ledger import Ledger, Recent
-from analyzer.read.records import Block
 from analyzer.read.recover import Fault, typed
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
@@ -73,7 +72,7 @@ _TRUNCATED = "... [truncated]"
 _ROLES = frozenset({"user", "assistant", "system", "developer"})
 
 
-class AgentsSdk:
+class AgentsSdk(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "agents-sdk"
@@ -92,30 +91,48 @@ class AgentsSdk:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._ledger: Ledger = rows.shared.setdefault(self.name, Ledger())
         self._items = Items(self.name, rows, self._ledger, shape="responses")
         self._cursor = Cursor(rows)
         self._results: Recent[tuple[str | None, str], int] = Recent()
+        self._memories = (self._ledger, self._results)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """The share of the records that are of this wire; a message alone could be of others too."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> float:
+        """How sure it is that a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return 0.0
+        kind, native = record.get("object"), record.get("type")
+        if kind in ("trace", "trace.span") or "$schemaVersion" in record or "sqlite_table" in record:
+            return 1.0
+        if isinstance(record.get("hook"), str) and isinstance(record.get("data"), dict):
+            return AgentsSdk.knows(record["data"])
+        if isinstance(record.get("data"), list) and native is None:
+            return max(map(AgentsSdk.knows, record["data"][:8]), default=0.0)
+        if isinstance(native, str):
+            plain = "turn_id" not in record and "event_id" not in record and "payload" not in record
+            return 0.9 if native in KNOWN and kind is None and plain else 0.0
+        role = record.get("role")
+        if (
+            isinstance(role, str)
+            and role in _ROLES
+            and "content" in record
+            and not {"tool_calls", "tool_call_id"} & record.keys()
+        ):
+            return 0.2
+        if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
+            try:
+                exchange = exchange_in(msgspec.json.encode(record))
+            except (msgspec.DecodeError, RecursionError, TypeError):
+                return 0.0
+            return 1.0 if exchange is not None and "/traces/ingest" in exchange.url else 0.0
+        return 0.0
 
-    def close(self) -> None:
-        """Nothing is held back."""
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        self._ledger.trim()
-        self._results.trim()
-        return self._records.read(block, self._take, alone=self._alone)
-
-    def _alone(self, record: Record, place: Place) -> None:
+    def _alone(self, record: Record, place: Place) -> bool:
         self._cursor.move(place)
         self._cursor.event(record.object or record.type or "record", "notice", None)
+        return True
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         self._cursor.move(place)
@@ -316,34 +333,3 @@ def _is_item(record: Record) -> bool:
     if record.type is not None:
         return record.type in KNOWN and record.object is None
     return record.role in _ROLES and bool(bytes(record.content))
-
-
-def _knows(record: Any) -> float:
-    """How sure it is that a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return 0.0
-    kind, native = record.get("object"), record.get("type")
-    if kind in ("trace", "trace.span") or "$schemaVersion" in record or "sqlite_table" in record:
-        return 1.0
-    if isinstance(record.get("hook"), str) and isinstance(record.get("data"), dict):
-        return _knows(record["data"])
-    if isinstance(record.get("data"), list) and native is None:
-        return max(map(_knows, record["data"][:8]), default=0.0)
-    if isinstance(native, str):
-        plain = "turn_id" not in record and "event_id" not in record and "payload" not in record
-        return 0.9 if native in KNOWN and kind is None and plain else 0.0
-    role = record.get("role")
-    if (
-        isinstance(role, str)
-        and role in _ROLES
-        and "content" in record
-        and not {"tool_calls", "tool_call_id"} & record.keys()
-    ):
-        return 0.2
-    if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
-        try:
-            exchange = exchange_in(msgspec.json.encode(record))
-        except (msgspec.DecodeError, RecursionError, TypeError):
-            return 0.0
-        return 1.0 if exchange is not None and "/traces/ingest" in exchange.url else 0.0
-    return 0.0

@@ -6,12 +6,12 @@ Every request resends the whole conversation. What was sent before is passed ove
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.claude.blocks import (
     At,
     Block,
@@ -43,7 +43,6 @@ from analyzer.read.decoding import Decoding
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.exchange import Body, exchange_of, unread
-from analyzer.read.records import Block as Records
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first
@@ -90,7 +89,7 @@ class _Reply(msgspec.Struct):
     event: int = 0
 
 
-class AnthropicMessages:
+class AnthropicMessages(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "anthropic-messages"
@@ -109,27 +108,19 @@ class AnthropicMessages:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, record_of, knows)
+        self._records = Decoding(source, rows, record_of, self.knows)
         self._blocks = Blocks(self.name, rows)
         self._cursor = Cursor(rows)
         self._conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
         self._asked: _Asked | None = None
         self._reply: _Reply | None = None
 
-    @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this wire, and how surely."""
-        del path
-        return sum(map(knows, records)) / len(records) if records else 0.0
+    knows = staticmethod(knows)
 
     def close(self) -> None:
         """A request without an answer, and a reply that breaks off."""
         self._end()
         self._flush(None)
-
-    def read(self, block: Records) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 

@@ -6,18 +6,17 @@ A result may be JSON by itself here, the only model API with such a thing; `stat
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
 from analyzer.read.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Recorded, exchange_of
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first
 
@@ -124,7 +123,7 @@ class _Stream(msgspec.Struct):
     texts: list[str] = []
 
 
-class BedrockConverse:
+class BedrockConverse(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "bedrock"
@@ -142,25 +141,40 @@ class BedrockConverse:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._dialogue = Dialogue(self.name, rows, _said)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: _Stream | None = None
+        self._memories = (self._dialogue,)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this wire, and how surely."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> float:
+        """How surely a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return 0.0
+        if record.get("schemaType") == "ModelInvocationLog" and "messages" in _body(record):
+            return 1.0
+        if isinstance(record.get("messages"), list) and "type" not in record:
+            return _knows_messages(record)
+        output = record.get("output")
+        if isinstance(output, dict) and isinstance(output.get("message"), dict):
+            return 1.0 if "stopReason" in record else 0.5
+        if len(record) == 1 and next(iter(record)) in _STREAM[:5] and isinstance(next(iter(record.values())), dict):
+            return 1.0
+        for half in (record.get("http"), record.get("request"), record):
+            if not isinstance(half, dict):
+                continue
+            url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
+            if url:
+                return float(_URL.search(url) is not None)
+            for each in (half if half is not record else None, half.get("body") if half is not record else None):
+                if isinstance(each, dict) and "messages" in each and (sure := BedrockConverse.knows(each)):
+                    return sure
+        return 0.0
 
     def close(self) -> None:
         """A stream that breaks off."""
         self._end()
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        self._dialogue.trim()
-        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -334,31 +348,6 @@ def _words(raw: Raw) -> str | None:
 
 def _inside(place: Place, member: str) -> Place:
     return msgspec.structs.replace(place, pointer=place.pointer + member)
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return 0.0
-    if record.get("schemaType") == "ModelInvocationLog" and "messages" in _body(record):
-        return 1.0
-    if isinstance(record.get("messages"), list) and "type" not in record:
-        return _knows_messages(record)
-    output = record.get("output")
-    if isinstance(output, dict) and isinstance(output.get("message"), dict):
-        return 1.0 if "stopReason" in record else 0.5
-    if len(record) == 1 and next(iter(record)) in _STREAM[:5] and isinstance(next(iter(record.values())), dict):
-        return 1.0
-    for half in (record.get("http"), record.get("request"), record):
-        if not isinstance(half, dict):
-            continue
-        url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-        if url:
-            return float(_URL.search(url) is not None)
-        for each in (half if half is not record else None, half.get("body") if half is not record else None):
-            if isinstance(each, dict) and "messages" in each and (sure := _knows(each)):
-                return sure
-    return 0.0
 
 
 def _body(record: dict[str, Any]) -> dict[str, Any]:

@@ -7,15 +7,15 @@ would match.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
 from analyzer.read.openai.cursor import Place
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 
 _DEEPEST = 3
@@ -33,7 +33,7 @@ class Record(msgspec.Struct, gc=False):
 _record = msgspec.json.Decoder(Record).decode
 
 
-class Bfcl:
+class Bfcl(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "bfcl"
@@ -47,22 +47,27 @@ class Bfcl:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, lambda _: Said())
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this format."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
-
-    def close(self) -> None:
-        """Nothing waits."""
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        return self._records.read(block, self._take)
+    def knows(record: Any) -> float:
+        """How surely a parsed record is a row of results or questions."""
+        if (
+            not isinstance(record, dict)
+            or not isinstance(record.get("id"), str)
+            or "type" in record
+            or "object" in record
+        ):
+            return 0.0
+        if isinstance(record.get("question"), list) and "function" in record:
+            return 1.0
+        result = record.get("result")
+        if isinstance(result, list) and "jsonrpc" not in record:
+            calls = [each for _, each in _walk(result, "", 0)]
+            return 0.9 if calls and all(len(each) == 1 for each in calls) else 0.3 if not result else 0.0
+        return 0.3 if isinstance(result, str) and record.keys() <= _USUAL else 0.0
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         del raw
@@ -137,19 +142,6 @@ def _encoded(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError):
         return b"null"
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is a row of results or questions."""
-    if not isinstance(record, dict) or not isinstance(record.get("id"), str) or "type" in record or "object" in record:
-        return 0.0
-    if isinstance(record.get("question"), list) and "function" in record:
-        return 1.0
-    result = record.get("result")
-    if isinstance(result, list) and "jsonrpc" not in record:
-        calls = [each for _, each in _walk(result, "", 0)]
-        return 0.9 if calls and all(len(each) == 1 for each in calls) else 0.3 if not result else 0.0
-    return 0.3 if isinstance(result, str) and record.keys() <= _USUAL else 0.0
 
 
 _USUAL = {"id", "result", "latency", "input_token_count", "output_token_count", "inference_log", "reasoning_content"}

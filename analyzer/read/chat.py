@@ -7,11 +7,11 @@ that only the provider saw and refused (`failed_generation`) is read out of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.exchanged import Exchanged
@@ -21,7 +21,6 @@ from analyzer.read.openai.chunks import Pieces, chunks_of, pieces_of
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded, exchange_of
 from analyzer.read.openai.messages import refused, said_of
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
@@ -81,7 +80,7 @@ _choices = msgspec.json.Decoder(list[Choice]).decode
 _failure = msgspec.json.Decoder(Failure).decode
 
 
-class OpenAIChat:
+class OpenAIChat(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "openai-chat"
@@ -101,25 +100,44 @@ class OpenAIChat:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._dialogue = Dialogue(self.name, rows, said_of)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: Pieces | None = None
+        self._memories = (self._dialogue,)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this wire, and how surely."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> float:
+        """How surely a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return 0.0
+        if record.get("object") in ("chat.completion", "chat.completion.chunk"):
+            return 1.0
+        if isinstance(record.get("choices"), list):
+            held_ = [each for each in record["choices"] if isinstance(each, dict)]
+            return 0.9 if any("message" in each or "delta" in each for each in held_) else 0.0
+        if isinstance(record.get("simulations"), list):
+            return 0.9
+        for name in _LISTS:
+            if isinstance(record.get(name), list):
+                return _knows_list(record, record[name], name)
+        if isinstance(record.get("error"), dict) and "type" not in record and "id" not in record:
+            return 0.2 if "jsonrpc" not in record else 0.0
+        if "role" in record:
+            return _is_message(record)
+        return max(
+            _knows_exchange(record),
+            *(
+                OpenAIChat.knows(record[name])
+                for name in ("event", "data", "message")
+                if isinstance(record.get(name), dict)
+            ),
+            0.0,
+        )
 
     def close(self) -> None:
         """A stream that breaks off."""
         self._end()
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        self._dialogue.trim()
-        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -135,7 +153,7 @@ class OpenAIChat:
         if first(record.request) == b"{" or first(record.http) == b"{" or record.body:
             return self._exchange(record, place)
         if top and record.role in _ROLES and (record.object is None or record.object == "message"):
-            self._alone(raw, place)
+            self._single(raw, place)
             return True
         return top and self._records.enveloped(record, place, self._inside)
 
@@ -171,7 +189,7 @@ class OpenAIChat:
         self._dialogue.ask(ask, place, wire=_wire(listing) if own else None)
         return True
 
-    def _alone(self, raw: bytes, place: Place) -> None:
+    def _single(self, raw: bytes, place: Place) -> None:
         """One message of a list that has a record for each."""
         self._end()
         self._dialogue.append(raw, place)
@@ -291,31 +309,6 @@ def _is_message(value: Any) -> float:
     return 0.1 if "content" in value and "type" not in value else 0.0
 
 
-def _knows(record: Any) -> float:
-    """How surely a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return 0.0
-    if record.get("object") in ("chat.completion", "chat.completion.chunk"):
-        return 1.0
-    if isinstance(record.get("choices"), list):
-        held_ = [each for each in record["choices"] if isinstance(each, dict)]
-        return 0.9 if any("message" in each or "delta" in each for each in held_) else 0.0
-    if isinstance(record.get("simulations"), list):
-        return 0.9
-    for name in _LISTS:
-        if isinstance(record.get(name), list):
-            return _knows_list(record, record[name], name)
-    if isinstance(record.get("error"), dict) and "type" not in record and "id" not in record:
-        return 0.2 if "jsonrpc" not in record else 0.0
-    if "role" in record:
-        return _is_message(record)
-    return max(
-        _knows_exchange(record),
-        *(_knows(record[name]) for name in ("event", "data", "message") if isinstance(record.get(name), dict)),
-        0.0,
-    )
-
-
 def _knows_list(record: dict[str, Any], messages: list[Any], name: str) -> float:
     if name == "history" and "trajectory" not in record:
         return 0.0
@@ -339,6 +332,6 @@ def _knows_exchange(record: dict[str, Any]) -> float:
             return float(_is_url(url))
         body = half.get("body") if half is not record else None
         for each in (half if half is not record else None, body):
-            if isinstance(each, dict) and "messages" in each and "model" in each and (sure := _knows(each)):
+            if isinstance(each, dict) and "messages" in each and "model" in each and (sure := OpenAIChat.knows(each)):
                 return sure
     return 0.0

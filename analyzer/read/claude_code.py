@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, meaning, words_of
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.ledger import Recent
-from analyzer.read.records import Block as Records
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
@@ -94,7 +94,7 @@ class _Known(msgspec.Struct):
 _row = msgspec.json.Decoder(Row).decode
 
 
-class ClaudeCode:
+class ClaudeCode(RecordAdapter[Row]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "claude-code-jsonl"
@@ -112,7 +112,7 @@ class ClaudeCode:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._lines = Decoding(source, rows, _row, _knows, owns=_is_row, session=lambda: self._session)
+        self._records = Decoding(source, rows, _row, self.knows, owns=_is_row, session=lambda: self._session)
         self._blocks = Blocks(self.name, rows)
         self._known: _Known = rows.shared.setdefault(self.name, _Known())
         self._session: str | None = None
@@ -122,7 +122,12 @@ class ClaudeCode:
         self._boundary: tuple[int, str | None] | None = None
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
+    def knows(record: Any) -> bool:
+        """Whether a parsed record is a row of a session."""
+        return _is_spoken(record) or _is_beside(record)
+
+    @classmethod
+    def sniff(cls, records: Sequence[Any], path: str) -> float:
         """The share of the records that are rows of a session."""
         del path
         sure = sum(map(_is_spoken, records))
@@ -131,10 +136,6 @@ class ClaudeCode:
     def close(self) -> None:
         """A compaction without a summary behind it."""
         self._compacted(None)
-
-    def read(self, block: Records) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        return self._lines.read(block, self._take)
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
@@ -284,10 +285,6 @@ def _is_beside(record: Any) -> bool:
         return False
     kind = record.get("type")
     return isinstance(kind, str) and kind in _NOTICES and any(name in record for name in _OWN)
-
-
-def _knows(record: Any) -> bool:
-    return _is_spoken(record) or _is_beside(record)
 
 
 def _all_beside(records: Sequence[Any]) -> bool:

@@ -5,18 +5,17 @@ A response item is what the model saw, an event what was run; both speak of one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.executions import Execution, execution_of, outcome_of
 from analyzer.read.openai.items import At, Item, Items
 from analyzer.read.openai.ledger import Ledger, Recent
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
@@ -105,7 +104,7 @@ _PRINTED_WIRE = "codex-exec"
 _CALLS = ("function_call", "custom_tool_call", "tool_search_call", "local_shell_call")
 
 
-class Codex:
+class Codex(RecordAdapter[Line]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "codex-rollout"
@@ -125,7 +124,9 @@ class Codex:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._lines = Decoding(source, rows, _line, _knows, when=attrgetter("timestamp"), session=lambda: self._session)
+        self._records = Decoding(
+            source, rows, _line, self.knows, when=attrgetter("timestamp"), session=lambda: self._session
+        )
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
         self._cursor = Cursor(rows)
         self._session: str | None = None
@@ -138,26 +139,26 @@ class Codex:
         self._texts: Recent[str, int] = Recent()
         self._outputs: Recent[str, tuple[int, str]] = Recent()
         self._ran: Recent[str, int] = Recent()
+        self._memories = (self._turns, self._calls, self._texts, self._outputs, self._ran, self._items.ledger)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """The share of the records that are of this wire."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> bool:
+        """Whether a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return False
+        native = record.get("type")
+        if not isinstance(native, str):
+            return False
+        if native in _PRINTED:
+            return native == "thread.started" or "item" in record or native.startswith("turn.")
+        if not isinstance(record.get("payload"), dict):
+            return False
+        return native in _LINES or ("ordinal" in record and "timestamp" in record)
 
-    def close(self) -> None:
-        """Nothing is held back."""
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        for memory in (self._turns, self._calls, self._texts, self._outputs, self._ran):
-            memory.trim()
-        self._items.ledger.trim()
-        return self._lines.read(block, self._take, alone=self._alone)
-
-    def _alone(self, line: Line, place: Place) -> None:
+    def _alone(self, line: Line, place: Place) -> bool:
         self._cursor.move(place)
         self._cursor.event(line.type or "line", "notice", self._session, turn=self._turn, number=line.ordinal)
+        return True
 
     # --- lines ------------------------------------------------------------------------------------------------------
 
@@ -406,17 +407,3 @@ class _Said(msgspec.Struct, gc=False):
 
 
 _said = msgspec.json.Decoder(_Said).decode
-
-
-def _knows(record: Any) -> bool:
-    """Whether a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return False
-    native = record.get("type")
-    if not isinstance(native, str):
-        return False
-    if native in _PRINTED:
-        return native == "thread.started" or "item" in record or native.startswith("turn.")
-    if not isinstance(record.get("payload"), dict):
-        return False
-    return native in _LINES or ("ordinal" in record and "timestamp" in record)

@@ -64,13 +64,12 @@ class Decoding(Generic[R]):
         self,
         block: Block,
         take: Callable[[R, bytes, Place], bool],
-        *,
-        alone: Callable[[R, Place], None] | None = None,
+        alone: Callable[[R, Place], bool],
     ) -> list[int]:
         """Hand each record to `take`, which says whether it is one; the indexes of the others.
 
         `take` may raise msgspec.DecodeError where something deeper in the record is wrong: it gets it once more, clean.
-        Where that does not help, `alone` appends an event for the record and nothing else.
+        Where that does not help, `alone` appends an event for the record and nothing else, or says that it does not.
         """
         others: list[int] = []
         base = event_number(self._source, block.first)
@@ -180,7 +179,7 @@ class Decoding(Generic[R]):
         raw: bytes,
         place: Place,
         take: Callable[[R, bytes, Place], bool],
-        alone: Callable[[R, Place], None] | None,
+        alone: Callable[[R, Place], bool],
     ) -> tuple[bool, Sequence[Fault]]:
         """A record in whose depths something cannot be decoded: once more from a clean text, else as an event alone."""
         self._rows.undo(place.event)
@@ -191,9 +190,8 @@ class Decoding(Generic[R]):
             return take(found.record, found.text, place), found.faults
         except (msgspec.DecodeError, RecursionError):
             self._rows.undo(place.event)
-            if alone is None:
+            if not alone(found.record, place):
                 return False, ()
-            alone(found.record, place)
             detail = "something inside has another type than the wire says; the record was left out"
             return True, (*found.faults, Fault("member_type", "", detail))
 

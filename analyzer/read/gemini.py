@@ -7,18 +7,17 @@ its name. A result is an object by the wire's rule; one with an `error` member s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
 from analyzer.read.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded, exchange_of
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
@@ -103,7 +102,7 @@ class _Stream(msgspec.Struct):
     stop: str | None = None
 
 
-class Gemini:
+class Gemini(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "gemini"
@@ -122,25 +121,42 @@ class Gemini:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._dialogue = Dialogue(self.name, rows, _said, positional=True)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: _Stream | None = None
+        self._memories = (self._dialogue,)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this wire, and how surely."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> float:
+        """How surely a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return 0.0
+        contents = record.get("contents")
+        if isinstance(contents, list | dict):
+            parts = [
+                each for each in (contents if isinstance(contents, list) else [contents]) if isinstance(each, dict)
+            ]
+            return 1.0 if any("parts" in each for each in parts) else 0.2
+        if isinstance(record.get("candidates"), list) or "usageMetadata" in record or "promptFeedback" in record:
+            return 1.0
+        if isinstance(record.get("error"), dict) and "type" not in record and "jsonrpc" not in record:
+            return 0.3 if isinstance(record["error"].get("status"), str) else 0.1
+        for half in (record.get("http"), record.get("request"), record):
+            if not isinstance(half, dict):
+                continue
+            url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
+            if url:
+                return float(_METHOD.search(url) is not None)
+            for each in (half if half is not record else None, half.get("body") if half is not record else None):
+                if isinstance(each, dict) and "contents" in each and (sure := Gemini.knows(each)):
+                    return sure
+        inner = (record.get("event"), record.get("data"), record.get("message"))
+        return max((Gemini.knows(each) for each in inner if isinstance(each, dict)), default=0.0)
 
     def close(self) -> None:
         """A stream that breaks off."""
         self._end()
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        self._dialogue.trim()
-        return self._records.read(block, self._take)
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -304,28 +320,3 @@ def _frames(body: Body[Record]) -> list[bytes]:
     for frame in body.frames:
         frames += listed(frame) if first(frame.lstrip()) == b"[" else [frame]
     return frames
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return 0.0
-    contents = record.get("contents")
-    if isinstance(contents, list | dict):
-        parts = [each for each in (contents if isinstance(contents, list) else [contents]) if isinstance(each, dict)]
-        return 1.0 if any("parts" in each for each in parts) else 0.2
-    if isinstance(record.get("candidates"), list) or "usageMetadata" in record or "promptFeedback" in record:
-        return 1.0
-    if isinstance(record.get("error"), dict) and "type" not in record and "jsonrpc" not in record:
-        return 0.3 if isinstance(record["error"].get("status"), str) else 0.1
-    for half in (record.get("http"), record.get("request"), record):
-        if not isinstance(half, dict):
-            continue
-        url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-        if url:
-            return float(_METHOD.search(url) is not None)
-        for each in (half if half is not record else None, half.get("body") if half is not record else None):
-            if isinstance(each, dict) and "contents" in each and (sure := _knows(each)):
-                return sure
-    inner = (record.get("event"), record.get("data"), record.get("message"))
-    return max((_knows(each) for each in inner if isinstance(each, dict)), default=0.0)

@@ -7,16 +7,15 @@ list of messages is read. Placeholders for attachments are put back before anyth
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 
 _PLACEHOLDERS = ("attachment://", "tc://")
@@ -47,7 +46,7 @@ _sample = msgspec.json.Decoder(Sample).decode
 _json = msgspec.json.Decoder().decode
 
 
-class Inspect:
+class Inspect(RecordAdapter[Sample]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "inspect"
@@ -63,43 +62,40 @@ class Inspect:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, _said, executed=True)
         self._listed = Dialogue(self.name, rows, _said)
         self._listed.cursor = self._dialogue.cursor  # samples of one file number their events together
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this format, and how surely."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> float:
+        """How surely a parsed record is of this format."""
+        if not isinstance(record, dict):
+            return 0.0
+        if isinstance(record.get("eval"), dict) and ("plan" in record or "samples" in record):
+            return 1.0
+        listed = any(isinstance(record.get(name), list) for name in ("messages", "events"))
+        return 1.0 if "epoch" in record and listed and ("target" in record or "input" in record) else 0.0
 
-    def close(self) -> None:
-        """Nothing waits."""
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        return self._records.read(block, self._log)
-
-    def _log(self, record: Sample, raw: bytes, place: Place) -> bool:
+    def _take(self, record: Sample, raw: bytes, place: Place) -> bool:
         """A sample, or a document of several."""
         del raw
         if record.samples is None:
             if record.epoch is not None:
-                self._take(record, place, None)
+                self._one(record, place, None)
             return record.epoch is not None
         task = record.eval.get("task") if isinstance(record.eval, dict) else None
         for number, each in enumerate(record.samples):
             sample = held(_sample, _encoded(each), Sample())[0]
             inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/samples/{number}")
-            self._take(sample, inside, task if isinstance(task, str) else None)
+            self._one(sample, inside, task if isinstance(task, str) else None)
         if not record.samples:
             self._dialogue.move(place)
             self._dialogue.cursor.event("log", "notice", None)
         return True
 
-    def _take(self, sample: Sample, place: Place, task: str | None) -> None:
+    def _one(self, sample: Sample, place: Place, task: str | None) -> None:
         """One sample: a session."""
         name = sample.uuid or f"{task or 'sample'} {sample.id} epoch {sample.epoch}"
         session = self._dialogue.name(name[:200])
@@ -304,13 +300,3 @@ def _encoded(value: Any) -> bytes:
 
 def _string(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is of this format."""
-    if not isinstance(record, dict):
-        return 0.0
-    if isinstance(record.get("eval"), dict) and ("plan" in record or "samples" in record):
-        return 1.0
-    listed = any(isinstance(record.get(name), list) for name in ("messages", "events"))
-    return 1.0 if "epoch" in record and listed and ("target" in record or "input" in record) else 0.0

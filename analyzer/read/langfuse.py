@@ -6,16 +6,15 @@ said, a tool observation what was run; a tool mostly has no call id, and ran the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import call_of, encoded, payload, said_of, unpacked
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.openai.cursor import Place
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 
 _LISTS = ("messages", "input", "contents", "prompt")
@@ -46,7 +45,7 @@ class Observation(msgspec.Struct, gc=False):
 _record = msgspec.json.Decoder(Observation).decode
 
 
-class Langfuse:
+class Langfuse(RecordAdapter[Observation]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "langfuse"
@@ -60,27 +59,23 @@ class Langfuse:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, _said, executed=True)
         memory = rows.shared.setdefault(f"{self.name} calls", ({}, {}))
         self._open: dict[str, list[tuple[str, str | None, str | None]]] = memory[0]
         """The calls of a session that no observation shows to be run: pair id, call id, name."""
         self._runs: dict[tuple[str, str | None], int] = memory[1]
+        self._memories = (self._dialogue,)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this format, and how surely."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
-
-    def close(self) -> None:
-        """Nothing waits."""
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        self._dialogue.trim()
-        return self._records.read(block, self._take)
+    def knows(record: Any) -> float:
+        """How surely a parsed record is a download or an observation."""
+        if not isinstance(record, dict):
+            return 0.0
+        if isinstance(record.get("observations"), list):
+            return 1.0 if isinstance(record.get("trace"), dict) or "traceId" in record else 0.6
+        return 0.9 if isinstance(record.get("type"), str) and "traceId" in record and "startTime" in record else 0.0
 
     def _take(self, record: Observation, raw: bytes, place: Place) -> bool:
         del raw
@@ -251,12 +246,3 @@ def _said(raw: bytes) -> Said:
         return said_of(unpacked(_json(raw))[0])
     except (msgspec.DecodeError, RecursionError):
         return Said()
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is a download or an observation."""
-    if not isinstance(record, dict):
-        return 0.0
-    if isinstance(record.get("observations"), list):
-        return 1.0 if isinstance(record.get("trace"), dict) or "traceId" in record else 0.6
-    return 0.9 if isinstance(record.get("type"), str) and "traceId" in record and "startTime" in record else 0.0

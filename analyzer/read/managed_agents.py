@@ -13,12 +13,12 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.frames import PART_LIMIT
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, words_of
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.cursor import Place as Where
 from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.openai.ledger import Recent
-from analyzer.read.records import Block as Records
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first, text_of
@@ -128,7 +128,7 @@ _raw = msgspec.json.Decoder(Raw).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 
 
-class ManagedAgents:
+class ManagedAgents(RecordAdapter[Raw]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "managed-agents"
@@ -158,19 +158,30 @@ class ManagedAgents:
         self._threads: set[tuple[str | None, str]] = set()
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """The share of the records that are of this wire."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> bool:
+        """Whether a parsed record is of this wire."""
+        if isinstance(record, list):
+            named = len(record) == 2 and isinstance(record[0], str) and record[0].startswith("client.beta.sessions")
+            return named and isinstance(record[1], dict | list)
+        if not isinstance(record, dict):
+            return False
+        native = record.get("type")
+        if isinstance(native, str):
+            own = isinstance(record.get("id"), str) and record["id"].startswith(("sevt_", "sesn_"))
+            return native in _KINDS or (own and (native == "session" or native.startswith(_FAMILIES)))
+        for name in ("events", "data"):
+            if isinstance(record.get(name), list):
+                return any(
+                    isinstance(each, dict) and isinstance(each.get("type"), str) and ManagedAgents.knows(each)
+                    for each in record[name][:8]
+                )
+        if isinstance(record.get("event"), dict):
+            return ManagedAgents.knows(record["event"])
+        half = record.get("http") if isinstance(record.get("http"), dict) else record.get("request")
+        urls = [each.get(name) for each in (half, record) if isinstance(each, dict) for name in ("url", "uri", "path")]
+        return any(isinstance(url, str) and _is_url(url) for url in urls)
 
-    def close(self) -> None:
-        """Nothing is held back: an update without a run after it never held."""
-
-    def read(self, block: Records) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        return self._records.read(block, self._record)
-
-    def _record(self, record: Raw, raw: bytes, at: Where) -> bool:
+    def _take(self, record: Raw, raw: bytes, at: Where) -> bool:
         del raw
         self._event_number = at.event
         return self._inside(record, Place(at.offset, at.length, at.line, at.pointer))
@@ -188,12 +199,12 @@ class ManagedAgents:
             event = _event(raw)
         except (msgspec.DecodeError, RecursionError):
             value = _value(bytes(raw))
-            found = typed(_event, value) if _knows(value) else None
+            found = typed(_event, value) if ManagedAgents.knows(value) else None
             if found is None:
                 return False
             event, faults = found
         number = self._event_number
-        if not self._take(event, raw, place):
+        if not self._taken(event, raw, place):
             return False
         self._rows.faults += [(number, self._session, *fault) for fault in faults]
         return True
@@ -214,7 +225,7 @@ class ManagedAgents:
             return False
         return self._inside(payload, replace(place, pointer=way))
 
-    def _take(self, event: Event, raw: Raw, place: Place) -> bool:
+    def _taken(self, event: Event, raw: Raw, place: Place) -> bool:
         native = event.type
         if event.session_id is not None:
             place = replace(place, session=event.session_id)
@@ -449,27 +460,3 @@ def _is_own(name: str | None) -> bool:
 
 def _is_url(url: str) -> bool:
     return "/v1/sessions" in url and "/agents/sessions" not in url
-
-
-def _knows(record: Any) -> bool:
-    """Whether a parsed record is of this wire."""
-    if isinstance(record, list):
-        named = len(record) == 2 and isinstance(record[0], str) and record[0].startswith("client.beta.sessions")
-        return named and isinstance(record[1], dict | list)
-    if not isinstance(record, dict):
-        return False
-    native = record.get("type")
-    if isinstance(native, str):
-        own = isinstance(record.get("id"), str) and record["id"].startswith(("sevt_", "sesn_"))
-        return native in _KINDS or (own and (native == "session" or native.startswith(_FAMILIES)))
-    for name in ("events", "data"):
-        if isinstance(record.get(name), list):
-            return any(
-                isinstance(each, dict) and isinstance(each.get("type"), str) and _knows(each)
-                for each in record[name][:8]
-            )
-    if isinstance(record.get("event"), dict):
-        return _knows(record["event"])
-    half = record.get("http") if isinstance(record.get("http"), dict) else record.get("request")
-    urls = [each.get(name) for each in (half, record) if isinstance(each, dict) for name in ("url", "uri", "path")]
-    return any(isinstance(url, str) and _is_url(url) for url in urls)

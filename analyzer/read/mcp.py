@@ -5,13 +5,13 @@ Both eras: with `initialize` and a connection, and from 2026-07-28 without. The 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
 
 from analyzer.frames import PART_BITS, PART_LIMIT
+from analyzer.read.adapter import Adapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.records import Block
@@ -52,7 +52,7 @@ _KINDS = {
 }
 
 
-class Mcp:
+class Mcp(Adapter):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "mcp-jsonrpc"
@@ -79,11 +79,7 @@ class Mcp:
         self._server_word: str | None = None
         self._event_number = 0
 
-    @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """The share of the records that are of this wire."""
-        del path
-        return sum(map(knows, records)) / len(records) if records else 0.0
+    knows = staticmethod(knows)
 
     def close(self) -> None:
         """Name the listings whose last pages were not read."""

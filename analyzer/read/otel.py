@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.pointer import join
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
 from analyzer.read.members import held
@@ -134,7 +135,7 @@ class _Read(msgspec.Struct):
         return next((self.values[name] for name in names if isinstance(self.values.get(name), str)), None)
 
 
-class OpenTelemetry:
+class OpenTelemetry(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "otlp"
@@ -153,7 +154,7 @@ class OpenTelemetry:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._rows = rows
         self._waiting: list[tuple[Place, list[_Read]]] = []
         self._dialogue = Dialogue(self.name, rows, _said, executed=True)
@@ -163,20 +164,32 @@ class OpenTelemetry:
         self._open: dict[str, list[tuple[str, str | None, str | None]]] = memory[2]
         """The calls of a session that no span shows to be run: pair id, call id, name."""
         self._runs: dict[tuple[str, str | None], int] = memory[3]
+        self._memories = (self._dialogue,)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this wire, and how surely."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
-
-    def close(self) -> None:
-        """Nothing waits."""
+    def knows(record: Any) -> float:
+        """How surely a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return 0.0
+        if isinstance(record.get("resourceSpans"), list) or isinstance(record.get("resource_spans"), list):
+            return 0.9
+        if record.get("object") == "agent.session.trace":
+            return 1.0
+        if isinstance(record.get("data"), list):
+            first = record["data"][0] if record["data"] else None
+            return 1.0 if isinstance(first, dict) and first.get("object") == "agent.session.trace" else 0.0
+        attributes = record.get("attributes")
+        if not ("spanId" in record or isinstance(record.get("context"), dict)):
+            return 0.0
+        names = list(attributes) if isinstance(attributes, dict) else []
+        if isinstance(attributes, list):
+            names = [each.get("key") for each in attributes if isinstance(each, dict)]
+        marked = any(str(name).lower().startswith(_MARKS) for name in names)
+        return 0.9 if marked else 0.4 if isinstance(attributes, dict | list) else 0.0
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
-        self._dialogue.trim()
-        others = self._records.read(block, self._take)
+        others = super().read(block)
         waiting, self._waiting = self._waiting, []
         for place, spans in waiting:
             self._batch(place, spans)
@@ -582,24 +595,3 @@ def _members(value: Any) -> list[dict[str, Any]]:
 
 def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return 0.0
-    if isinstance(record.get("resourceSpans"), list) or isinstance(record.get("resource_spans"), list):
-        return 0.9
-    if record.get("object") == "agent.session.trace":
-        return 1.0
-    if isinstance(record.get("data"), list):
-        first = record["data"][0] if record["data"] else None
-        return 1.0 if isinstance(first, dict) and first.get("object") == "agent.session.trace" else 0.0
-    attributes = record.get("attributes")
-    if not ("spanId" in record or isinstance(record.get("context"), dict)):
-        return 0.0
-    names = list(attributes) if isinstance(attributes, dict) else []
-    if isinstance(attributes, list):
-        names = [each.get("key") for each in attributes if isinstance(each, dict)]
-    marked = any(str(name).lower().startswith(_MARKS) for name in names)
-    return 0.9 if marked else 0.4 if isinstance(attributes, dict | list) else 0.0

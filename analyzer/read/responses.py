@@ -5,12 +5,12 @@ What a request resends of an earlier one, byte by byte, is passed over; what it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.bodies import Record, asks, record_of
 from analyzer.read.openai.cursor import Place
@@ -18,7 +18,6 @@ from analyzer.read.openai.exchange import exchange_in, exchange_of, unread
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first
 
@@ -26,7 +25,7 @@ _BODIES = frozenset({"response", "response.compaction"})
 _REFUSED = 400
 
 
-class Responses:
+class Responses(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "openai-responses"
@@ -45,39 +44,57 @@ class Responses:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, record_of, _knows, when=attrgetter("recorded_at"))
+        self._records = Decoding(source, rows, record_of, self.knows, when=attrgetter("recorded_at"))
         self._transcript = Transcript(self.name, rows, rows.shared.setdefault("openai", Ledger()))
         self._streaming = Streaming(self._transcript)
+        self._memories = (self._transcript,)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """The share of the records that are of this wire."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> bool:
+        """Whether a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return False
+        native = record.get("type")
+        if isinstance(native, str):
+            if native.startswith("response."):
+                return True
+            return any(
+                isinstance(record.get(name), dict) and Responses.knows(record[name]) for name in ("event", "data")
+            )
+        if record.get("object") in ("response", "response.compaction"):
+            return True
+        if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
+            try:
+                exchange = exchange_in(msgspec.json.encode(record))
+            except (msgspec.DecodeError, RecursionError, TypeError):
+                return False
+            if exchange is None or (exchange.url and "/responses" not in exchange.url):
+                return False
+            body = exchange.request.frames[0] if exchange.request is not None and exchange.request.frames else b""
+            return (bool(exchange.url) and "/agents/" not in exchange.url) or _is_request(body)
+        if "input" in record:
+            return _is_request(msgspec.json.encode(record))
+        return any(isinstance(record.get(name), dict) and Responses.knows(record[name]) for name in ("event", "data"))
 
     def close(self) -> None:
         """The request that waits and the stream that was cut are appended."""
         self._streaming.end()
         self._transcript.flush(None)
 
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        self._transcript.trim()
-        return self._records.read(block, self._begin, alone=self._alone)
-
-    def _begin(self, record: Record, raw: bytes, place: Place) -> bool:
+    def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         del raw
         self._transcript.cursor.move(place)
-        return self._take(record, place)
+        return self._taken(record, place)
 
-    def _alone(self, record: Record, place: Place) -> None:
+    def _alone(self, record: Record, place: Place) -> bool:
         del record
         self._transcript.cursor.move(place)
         self._transcript.cursor.event("response", "session", None)
+        return True
 
     # --- what a record is -------------------------------------------------------------------------------------------
 
-    def _take(self, record: Record, place: Place) -> bool:
+    def _taken(self, record: Record, place: Place) -> bool:
         native = record.type
         if native is not None:
             if native == "response.create":  # sent over a socket: a request with a type
@@ -114,7 +131,7 @@ class Responses:
                 when = record.recorded_at if record.recorded_at is not None else place.when
                 inside = _at(place, f"/{member}", when=when)
                 self._transcript.cursor.within(inside)
-                if self._take(record_of(inner), inside):
+                if self._taken(record_of(inner), inside):
                     return True
         return False
 
@@ -150,7 +167,7 @@ class Responses:
             self._transcript.cursor.within(inside)
             try:
                 body = response.record or record_of(frame)
-                taken = self._take(body, inside) if body.type is not None or body.object is not None else False
+                taken = self._taken(body, inside) if body.type is not None or body.object is not None else False
             except (msgspec.DecodeError, RecursionError):
                 continue
             if not taken and bytes(body.error):
@@ -171,31 +188,6 @@ def _at(place: Place, pointer: str, *, when: str | float | None = None, opaque: 
         when=place.when if when is None else when,
         opaque=place.opaque or opaque,
     )
-
-
-def _knows(record: Any) -> bool:
-    """Whether a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return False
-    native = record.get("type")
-    if isinstance(native, str):
-        if native.startswith("response."):
-            return True
-        return any(isinstance(record.get(name), dict) and _knows(record[name]) for name in ("event", "data"))
-    if record.get("object") in ("response", "response.compaction"):
-        return True
-    if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
-        try:
-            exchange = exchange_in(msgspec.json.encode(record))
-        except (msgspec.DecodeError, RecursionError, TypeError):
-            return False
-        if exchange is None or (exchange.url and "/responses" not in exchange.url):
-            return False
-        body = exchange.request.frames[0] if exchange.request is not None and exchange.request.frames else b""
-        return (bool(exchange.url) and "/agents/" not in exchange.url) or _is_request(body)
-    if "input" in record:
-        return _is_request(msgspec.json.encode(record))
-    return any(isinstance(record.get(name), dict) and _knows(record[name]) for name in ("event", "data"))
 
 
 def _is_request(body: bytes) -> bool:

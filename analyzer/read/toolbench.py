@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
 from analyzer.read.openai.cursor import Place
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 
 _FINE = (0, 3)  # 3: the final answer was given
@@ -36,7 +36,7 @@ class _Node(msgspec.Struct, gc=False):
 _record = msgspec.json.Decoder(Record).decode
 
 
-class ToolBench:
+class ToolBench(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "toolbench"
@@ -50,22 +50,17 @@ class ToolBench:
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, lambda _: Said())
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this format."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
-
-    def close(self) -> None:
-        """Nothing waits."""
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        return self._records.read(block, self._take)
+    def knows(record: Any) -> float:
+        """How surely a parsed record is an answer file."""
+        if not isinstance(record, dict) or not isinstance(record.get("tree"), dict):
+            return 0.0
+        node = record["tree"].get("tree", record["tree"])
+        return 1.0 if isinstance(node, dict) and "node_type" in node else 0.0
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         if not isinstance(record.tree, dict):
@@ -148,11 +143,3 @@ def _encoded(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError):
         return b"null"
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is an answer file."""
-    if not isinstance(record, dict) or not isinstance(record.get("tree"), dict):
-        return 0.0
-    node = record["tree"].get("tree", record["tree"])
-    return 1.0 if isinstance(node, dict) and "node_type" in node else 0.0

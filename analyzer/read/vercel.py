@@ -6,17 +6,16 @@ SDK are read as OpenTelemetry.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import payload, said_of
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Place
-from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -71,7 +70,7 @@ class _Stream(msgspec.Struct):
     step: int = 0
 
 
-class VercelAI:
+class VercelAI(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "vercel-ai"
@@ -89,24 +88,30 @@ class VercelAI:
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, _record, _knows)
+        self._records = Decoding(source, rows, _record, self.knows)
         self._dialogue = Dialogue(self.name, rows, _said)
         self._stream: _Stream | None = None
+        self._memories = (self._dialogue,)
 
     @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """How many of the records are of this wire, and how surely."""
-        del path
-        return sum(map(_knows, records)) / len(records) if records else 0.0
+    def knows(record: Any) -> float:
+        """How surely a parsed record is of this wire."""
+        if not isinstance(record, dict):
+            return 0.0
+        kind = record.get("type")
+        if isinstance(kind, str):
+            if kind.startswith(_OWN):
+                return 1.0
+            bare = not {"session_id", "turn_id", "event_id", "message", "delta_type"} & record.keys()
+            plain = not isinstance(record.get("delta", ""), dict) and not isinstance(record.get("error"), dict)
+            return 0.5 if kind in _FRAME and bare and plain and kind not in ("error", "file") else 0.0
+        if isinstance(record.get("messages"), list):
+            return 1.0 if any(map(_marked, record["messages"][:64])) else 0.0
+        return 1.0 if isinstance(record.get("role"), str) and _marked(record) else 0.0
 
     def close(self) -> None:
         """A stream that breaks off."""
         self._finish()
-
-    def read(self, block: Block) -> list[int]:
-        """Append the rows of the block; see `Adapter.read`."""
-        self._dialogue.trim()
-        return self._records.read(block, self._take)
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         kind = record.type or ""
@@ -228,19 +233,3 @@ def _marked(message: Any) -> bool:
             if isinstance(kind, str) and (kind in _MARKS or (kind.startswith("tool-") and "state" in part)):
                 return True
     return False
-
-
-def _knows(record: Any) -> float:
-    """How surely a parsed record is of this wire."""
-    if not isinstance(record, dict):
-        return 0.0
-    kind = record.get("type")
-    if isinstance(kind, str):
-        if kind.startswith(_OWN):
-            return 1.0
-        bare = not {"session_id", "turn_id", "event_id", "message", "delta_type"} & record.keys()
-        plain = not isinstance(record.get("delta", ""), dict) and not isinstance(record.get("error"), dict)
-        return 0.5 if kind in _FRAME and bare and plain and kind not in ("error", "file") else 0.0
-    if isinstance(record.get("messages"), list):
-        return 1.0 if any(map(_marked, record["messages"][:64])) else 0.0
-    return 1.0 if isinstance(record.get("role"), str) and _marked(record) else 0.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
+from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api.blocks import Blocks
 from analyzer.read.agents_api.known import knows
 from analyzer.read.agents_api.parts import Parts
@@ -16,7 +16,7 @@ from analyzer.read.records import Block
 from analyzer.read.rows import Rows, event_number
 
 
-class AgentsApi:
+class AgentsApi(Adapter):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "openai-agents-api"
@@ -40,11 +40,7 @@ class AgentsApi:
         self._single = Single(rows, tables, parts)
         self._blocks = Blocks(rows, tables, parts, self._single)
 
-    @staticmethod
-    def sniff(records: Sequence[Any], path: str) -> float:
-        """The share of the records that are of this wire."""
-        del path
-        return sum(map(knows, records)) / len(records) if records else 0.0
+    knows = staticmethod(knows)
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
@@ -57,6 +53,3 @@ class AgentsApi:
                 return self._blocks.read(block, event_number(self._source, block.first), records)
         block.part()
         return self._single.read(block, self._source)
-
-    def close(self) -> None:
-        """Nothing is held back."""
