@@ -37,12 +37,14 @@ _MULTIPLY = (b'"$ref"', b'"$dynamicRef"', b'"$recursiveRef"', b'"unevaluated')
 class Branching(NamedTuple):
     """The most looks at any one value, capped at `MAX_LOOKS` + 1, and whether a reference leads back to itself.
 
-    `chain` bounds how many subschemas stand inside one another at one value, by nesting and by references.
+    `chain` bounds how many subschemas stand inside one another at one value, by nesting and by references. `endless`
+    says that a loop of references comes round without leaving the value, so that the schema defines nothing.
     """
 
     looks: int
     recursive: bool
     chain: int = 1
+    endless: bool = False
 
 
 def surely_few(text: bytes, most: int) -> bool:
@@ -65,6 +67,7 @@ def branching(root: object, references: References) -> Branching:
     worst: dict[int, int] = {}
     open_: set[int] = set()
     chains: dict[int, int] = {}
+    beside: dict[int, list[int]] = {}
     recursive = looping = False
     stack: list[tuple[object, bool]] = [(root, False)]
     while stack:
@@ -87,6 +90,7 @@ def branching(root: object, references: References) -> Branching:
             if label is _SAME:
                 same += here.get(id(child), 1)
                 chain = max(chain, chains.get(id(child), 1))
+                beside.setdefault(key, []).append(id(child))
                 looping = looping or id(child) in open_
                 deepest_same += worst.get(id(child), 1)
             else:
@@ -99,7 +103,24 @@ def branching(root: object, references: References) -> Branching:
         here[key] = min(same * again, MAX_LOOKS + 1)
         worst[key] = min(max(same * again, deepest_same * again, under), MAX_LOOKS + 1)
     # Around a loop at one value a chain may pass every subschema there is.
-    return Branching(worst[id(root)], recursive, len(chains) if looping else max(chains.values()))
+    longest = len(chains) if looping else max(chains.values())
+    return Branching(worst[id(root)], recursive, longest, recursive and _cyclic(beside))
+
+
+def _cyclic(edges: dict[int, list[int]]) -> bool:
+    """Whether a graph has a cycle: what is left when nodes that lead nowhere are taken away, again and again."""
+    pending = {node: len(ends) for node, ends in edges.items()}
+    into: dict[int, list[int]] = {}
+    for node, ends in edges.items():
+        for end in ends:
+            into.setdefault(end, []).append(node)
+    ready = [end for end in into if end not in pending]
+    while ready:
+        for node in into.get(ready.pop(), ()):
+            pending[node] -= 1
+            if not pending[node]:
+                ready.append(node)
+    return any(pending.values())
 
 
 def _compared(schema: object) -> int:

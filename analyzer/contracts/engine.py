@@ -134,6 +134,9 @@ class Judge:
         self._branching = Branching(1, recursive=False) if few else branching(schema, self._references)
         if self._branching.looks > MAX_LOOKS:
             raise _Refused("engine_failed", f"the schema looks at one value more than {MAX_LOOKS} times")
+        if self._branching.endless:
+            # The engine takes the second look at a value for a pass, others never end; the standard leaves it open.
+            raise _Refused("engine_failed", "the schema refers to itself without end, so what it takes is not defined")
         self._patterns = b'"pattern' in text
         options: dict[str, Any] = {}
         if b'"content' in text:

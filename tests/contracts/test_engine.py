@@ -5,12 +5,9 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from analyzer.contracts.dialects import DIALECTS
 from analyzer.contracts.engine import Judge, Violation, schema_errors
@@ -52,7 +49,6 @@ def test_valid_and_invalid() -> None:
         ({"uniqueItems": True}, [{"a": n} for n in range(20_000)], "valid"),
         ({"pattern": "^a$"}, "a\n", "invalid"),
         ({"pattern": "^\\d$"}, "٣", "invalid"),
-        ({"$ref": "#"}, 1, "valid"),
         ({"format": "date"}, "never", "valid"),
         (True, 1, "valid"),
         (False, 1, "invalid"),
@@ -240,6 +236,38 @@ def test_depth_is_refused_under_recursion_only() -> None:
     assert tree.judge(below(100_000, 1)) == ("unverifiable", "payload_too_deep")
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"not": {"$ref": "#"}},
+        {"anyOf": [{"type": "string"}, {"$ref": "#"}]},
+        {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"allOf": [{"if": {"$ref": "#/$defs/x"}}]}}},
+        {
+            "$ref": "#/$defs/x",
+            "$defs": {"x": {"oneOf": [{"$ref": "#/$defs/y"}]}, "y": {"allOf": [{"$ref": "#/$defs/x"}]}},
+        },
+        {"$dynamicAnchor": "x", "dependentSchemas": {"a": {"$dynamicRef": "#x"}}},
+    ],
+)
+def test_a_schema_that_never_leaves_a_value_defines_nothing(schema: object) -> None:
+    judge = Judge(schema)
+    assert judge.judge({"a": 1}) == ("unverifiable", "engine_failed")
+    assert judge.problem_detail == "the schema refers to itself without end, so what it takes is not defined"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"allOf": [{"$ref": "#"}]}}},
+        {"items": {"not": {"$ref": "#"}}, "minItems": 1},
+        {"$ref": "#/$defs/x", "$defs": {"x": {"additionalProperties": {"anyOf": [{"$ref": "#/$defs/x"}, True]}}}},
+    ],
+)
+def test_a_schema_that_comes_back_at_another_value_is_judged(schema: object) -> None:
+    assert Judge(schema).judge({"a": {"a": {}}}) == ("valid", None)
+
+
 def test_deep_and_large_schemas_are_refused() -> None:
     schema: object = True
     for _ in range(100_000):
@@ -367,66 +395,6 @@ def test_schema_errors_point_into_the_schema() -> None:
         }
     assert schema_errors({"type": "object"}) == []
     assert [v.keyword for v in schema_errors([])] == ["type"]
-
-
-SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0, "", "a", "ab", "abc"])
-NAMES = st.sampled_from(["a", "b", "c"])
-VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=6
-)
-TYPES = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
-LEAVES = st.one_of(
-    st.booleans(),
-    st.fixed_dictionaries({"type": TYPES | st.lists(TYPES, min_size=1, max_size=2, unique=True)}),
-    st.fixed_dictionaries({"enum": st.lists(VALUES, min_size=1, max_size=3)}),
-    st.fixed_dictionaries({"const": VALUES}),
-    st.fixed_dictionaries({"minimum": st.integers(-2, 2), "exclusiveMaximum": st.integers(-2, 3)}),
-    st.fixed_dictionaries({"minLength": st.integers(0, 2), "pattern": st.sampled_from(["^a", "b$", "^[ab]{2}$"])}),
-    st.fixed_dictionaries({"required": st.lists(NAMES, max_size=2, unique=True), "maxProperties": st.integers(0, 2)}),
-    st.fixed_dictionaries({"uniqueItems": st.booleans(), "minItems": st.integers(0, 2)}),
-    st.fixed_dictionaries({"multipleOf": st.sampled_from([1, 2, 0.5])}),
-)
-
-
-def combined(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
-    branches = st.lists(inner, min_size=1, max_size=3)
-    return st.one_of(
-        st.fixed_dictionaries({"properties": st.dictionaries(NAMES, inner, max_size=3), "additionalProperties": inner}),
-        st.fixed_dictionaries({"patternProperties": st.dictionaries(st.just("^[ab]"), inner), "propertyNames": inner}),
-        st.fixed_dictionaries({"items": inner, "prefixItems": branches}),
-        st.fixed_dictionaries({"contains": inner, "minContains": st.integers(0, 2)}),
-        st.sampled_from(["allOf", "anyOf", "oneOf"]).flatmap(lambda word: st.fixed_dictionaries({word: branches})),
-        st.fixed_dictionaries({"not": inner}),
-        st.fixed_dictionaries({"if": inner, "then": inner, "else": inner}),
-        st.fixed_dictionaries({"unevaluatedProperties": inner, "allOf": branches}),
-        st.fixed_dictionaries({"dependentSchemas": st.dictionaries(NAMES, inner, max_size=2)}),
-        st.fixed_dictionaries({"$defs": st.fixed_dictionaries({"d": inner}), "items": st.just({"$ref": "#/$defs/d"})}),
-    )
-
-
-SCHEMAS = st.recursive(LEAVES, combined, max_leaves=6)
-
-
-@given(SCHEMAS, VALUES)
-def test_verdicts_agree_with_the_reference_implementation(schema: object, payload: object) -> None:
-    import jsonschema
-
-    # References stand at a fixed place, so that schema has to be the whole document.
-    assume('"$ref"' not in str(schema).replace("'", '"') or (isinstance(schema, dict) and "$defs" in schema))
-    judge = Judge(schema)
-    if judge.problem == "schema_unresolvable":
-        return
-    assert judge.problem is None
-    with warnings.catch_warnings(action="ignore"):
-        expected = jsonschema.Draft202012Validator(schema).is_valid(payload)
-    assert judge.judge(payload) == (("valid" if expected else "invalid"), None)
-    assert bool(judge.violations(payload)) is not expected
-
-
-@pytest.mark.long
-@given(SCHEMAS, VALUES)
-def test_verdicts_agree_on_many(schema: object, payload: object) -> None:
-    test_verdicts_agree_with_the_reference_implementation.hypothesis.inner_test(schema, payload)  # type: ignore[attr-defined]
 
 
 def test_the_slow_validator_is_not_loaded() -> None:
