@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -37,6 +39,9 @@ class _Lazy(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name != "tui" and "polars" not in sys.modules:
+            # An audit is many small queries: to wake threads for them costs a sixth more than it saves. --jobs is for cores.
+            os.environ.setdefault("POLARS_MAX_THREADS", "1")
         command: click.Command = import_module(f"analyzer.cli.{cmd_name}").command
         return command
 
