@@ -25,6 +25,28 @@ def unread(trace: Trace) -> pl.Expr:
 
 
 @shared
+def orphans(trace: Trace) -> pl.DataFrame:
+    """The results without a call: session, turn, result, event, pair_id, seq, unread, told.
+
+    `told` where their session or turn is recorded from its beginning: else the call may stand in what is not recorded.
+    """
+    alone = trace.results.filter(trace.results["call"].is_null())
+    whole = trace.sessions.filter(trace.sessions["from_start"])["session"]
+    begun = trace.events.filter(trace.events["type"].str.ends_with("turn.created")) if alone.height else trace.events
+    turns = begun.select("session", "turn", begun=True).unique()
+    return (
+        alone.filter(pl.col("pair_id").str.strip_chars() != "")
+        # An item of this wire that names no call is known by its own id alone (CALL003).
+        .filter(pl.col("call_id").is_not_null() | (pl.col("wire") != ACTIONS))
+        .select("session", "turn", "result", "event", "pair_id", "seq", unread=unread(trace))
+        .join(turns, on=["session", "turn"], how="left", maintain_order="left")
+        .with_columns(told=pl.col("session").is_in(whole.implode()) | pl.col("begun").fill_null(value=False))
+        .drop("begun")
+        .sort("result")
+    )
+
+
+@shared
 def snapshots(trace: Trace) -> pl.DataFrame:
     """The events that list what is pending: session, seq."""
     states = trace.session_states

@@ -176,3 +176,13 @@ def test_unknown_members_and_wrong_outputs_break_no_shape() -> None:
         '{"type":"agent.session.input.tool_result","turn_id":"t1","call_id":"c1","success":true,"output":{"a":1},"x":1}'
     )
     assert found("request-invalid", f"tool f {{}}\nturn\ncall c1 f {{}}\nline {post}\nend") == []
+
+
+def test_results_whose_calls_were_never_recorded_are_told_where_they_are_no_orphans(tmp_path: Path) -> None:
+    answer = '{"role":"tool","tool_call_id":"call_%d","content":"ok"}'
+    kept = f'{{"messages":[{answer % 1},{answer % 2},{{"role":"assistant","content":"done"}}]}}\n'
+    (tmp_path / "log.jsonl").write_text(kept)
+    rows = audit([str(tmp_path / "log.jsonl")]).findings.to_dicts()
+    told = [(row["slug"], row["message"]) for row in rows if row["rule"] in ("LOG007", "CALL005")]
+    said = "The session holds no call for its results call_1 and 1 more, nor is its beginning recorded."
+    assert told == [("record-missing", said)]

@@ -27,7 +27,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.contracts.nearest import did_you_mean
-from analyzer.rules.debts import ACTIONS, unread
+from analyzer.rules.debts import orphans
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 from analyzer.visible import visible
@@ -39,21 +39,7 @@ _CUT = 6  # characters that must be left of an id for it to be recognised
 
 def check(trace: Trace) -> pl.DataFrame:
     """Results without a call, in sessions or turns that are recorded from their beginning."""
-    alone = trace.results.filter(trace.results["call"].is_null())
-    if alone.is_empty():
-        return hits(())
-    whole = trace.sessions.filter(pl.col("from_start")).select("session")
-    orphans = (
-        alone.filter(pl.col("pair_id").str.strip_chars() != "")
-        # An item of this wire that names no call is known by its own id alone (CALL003).
-        .filter(pl.col("call_id").is_not_null() | (pl.col("wire") != ACTIONS))
-        .select("session", "turn", "result", "pair_id", "seq", unread=unread(trace))
-    )
-    in_session = orphans.join(whole, on="session", how="semi")
-    elsewhere = orphans.join(whole, on="session", how="anti")
-    if elsewhere.height:
-        elsewhere = elsewhere.join(_begun(trace), on=["session", "turn"], how="semi")
-    found = pl.concat([in_session, elsewhere]).sort("result")
+    found = orphans(trace).filter("told")
     if found.is_empty():
         return hits(())
     near = _near(trace, found)
@@ -119,7 +105,3 @@ def _nearest(wrong: str, near: list[dict[str, Any]]) -> tuple[dict[str, Any] | N
     best = did_you_mean(wrong, waiting)
     return (waiting[best], "the nearest open call is") if best is not None else (None, "")
 
-
-def _begun(trace: Trace) -> pl.DataFrame:
-    """The turns whose beginning is recorded."""
-    return trace.events.filter(trace.events["type"].str.ends_with("turn.created")).select("session", "turn").unique()

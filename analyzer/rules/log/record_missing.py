@@ -1,8 +1,8 @@
 """Records are missing from the log.
 
 What it says: a gap in the numbers of the events, calls that were begun and never shown as finished in a turn that
-completed, a recording that begins in the middle of its session, or a last page that says there are more. Once per
-session and kind, with the count.
+completed, a recording that begins in the middle of its session, results of calls that it does not hold, or a last page
+that says there are more. Once per session and kind, with the count.
 Why it matters: what is missing cannot be audited, and what hangs on it (a call, a table, a result) looks wrong.
 Bad:
     tool get_order {"type":"object"}
@@ -25,10 +25,12 @@ from itertools import chain
 
 import polars as pl
 
+from analyzer.rules.debts import orphans
 from analyzer.rules.hits import hits
 from analyzer.rules.order import numbered, record_of
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
+from analyzer.visible import visible
 
 # Session, event, kind, message.
 _Missing = Iterator[tuple[str | None, int, str, str]]
@@ -36,7 +38,7 @@ _Missing = Iterator[tuple[str | None, int, str, str]]
 
 def check(trace: Trace) -> pl.DataFrame:
     """Gaps, unfinished items, missing beginnings and missing pages."""
-    kinds = chain(_gaps(trace), _unfinished(trace), _begun_late(trace), _pages(trace))
+    kinds = chain(_gaps(trace), _unfinished(trace), _begun_late(trace), _calls(trace), _pages(trace))
     return hits(
         {
             "session": session,
@@ -109,6 +111,15 @@ def _begun_late(trace: Trace) -> _Missing:
     for session, event in found.select("session", "first_event").iter_rows():
         said = "The recording begins in the middle of the session: what came before is not known."
         yield session, event, "start", said
+
+
+def _calls(trace: Trace) -> _Missing:
+    # Where the beginning is recorded there is no such call (CALL005).
+    alone = orphans(trace).filter(~pl.col("told")).group_by("session", maintain_order=True)
+    for session, event, name, count in alone.agg(pl.first("event", "pair_id"), count=pl.len()).iter_rows():
+        more = f" and {count - 1} more" if count > 1 else ""
+        said = f"The session holds no call for its results {visible(name)}{more}, nor is its beginning recorded."
+        yield session, event, "calls", said
 
 
 def _pages(trace: Trace) -> _Missing:
