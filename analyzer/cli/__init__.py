@@ -40,7 +40,7 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         if cmd_name != "tui" and "polars" not in sys.modules:
-            # An audit is many small queries: to wake threads for them costs a sixth more than it saves. --jobs is for cores.
+            # An audit is many small queries: waking threads costs more than it saves. --jobs is for cores.
             os.environ.setdefault("POLARS_MAX_THREADS", "1")
         command: click.Command = import_module(f"analyzer.cli.{cmd_name}").command
         return command
