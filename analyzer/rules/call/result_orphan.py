@@ -104,4 +104,3 @@ def _nearest(wrong: str, near: list[dict[str, Any]]) -> tuple[dict[str, Any] | N
     waiting = {row["call_id"]: row for row in near if row["waiting"]}
     best = did_you_mean(wrong, waiting)
     return (waiting[best], "the nearest open call is") if best is not None else (None, "")
-
