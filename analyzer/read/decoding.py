@@ -8,7 +8,7 @@ what was wrong, which is kept as a fault.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -21,9 +21,27 @@ from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import first
 
 R = TypeVar("R")
+Q = TypeVar("Q")
+Q_co = TypeVar("Q_co", covariant=True)
 
 _SURROGATES = (b"\\ud", b"\\uD")
 _NONE: Sequence[Fault] = ()
+
+
+class Usual(Protocol[Q_co]):
+    """What takes the records of the usual kinds, nearly all of a long log, with as little as can be done for each.
+
+    `take` may raise msgspec.DecodeError, and appends and remembers nothing where it does or where it gives false: the
+    record is then read as any other. Its rows go to sheets and to `Rows.whole`.
+    """
+
+    def decode(self, raw: bytes, /) -> Q_co:
+        """Read what `take` needs."""
+        ...
+
+    def take(self, record: Any, event: int, /) -> bool:
+        """Append the rows of a record; whether it is of a usual kind."""
+        ...
 
 
 class Opened(NamedTuple, Generic[R]):
@@ -38,7 +56,8 @@ class Decoding(Generic[R]):
     """Reads blocks for the adapter of one source.
 
     `decode` reads the struct; of what it could decode `owns`, of what it could not `knows` says whether it is of the
-    format. `when` says when a record was written, `session` whose the faults are.
+    format. `when` says when a record was written, `session` whose the faults are; `usual` takes what it can before all
+    others.
     """
 
     def __init__(
@@ -51,6 +70,7 @@ class Decoding(Generic[R]):
         owns: Callable[[R], bool] | None = None,
         when: Callable[[R], str | float | None] | None = None,
         session: Callable[[], str | None] = lambda: None,
+        usual: Usual[Any] | None = None,
     ) -> None:
         self.decode = decode
         self._source = source
@@ -59,6 +79,7 @@ class Decoding(Generic[R]):
         self._owns = owns
         self._when = when
         self._session = session
+        self._usual = usual
 
     def read(
         self,
@@ -73,24 +94,29 @@ class Decoding(Generic[R]):
         """
         others: list[int] = []
         base = event_number(self._source, block.first)
-        records = self.decoded(block)
-        pointers = block.pointer
+        usual = self._usual if block.pointer is None else None
+        records = self.decoded(block, self.decode if usual is None else usual.decode)
         event = base - (1 << PART_BITS)
-        each = zip(block.raw, records, block.offset, block.length, block.line, strict=True)
-        for index, (raw, record, offset, length, line) in enumerate(each):
+        for index, found in enumerate(records):
             event += 1 << PART_BITS
-            text, faults = raw, _NONE
-            if record is None:
-                found = self._cleaned(raw)
-                if found is None:
+            if usual is not None and found is not None:
+                try:
+                    if usual.take(found, event):
+                        continue
+                except (msgspec.DecodeError, RecursionError):
+                    pass
+            raw = block.raw[index]
+            if usual is None and found is not None and self._owns is None:
+                record, text, faults = found, raw, _NONE
+            else:
+                opened = self._odd(raw, found if usual is None else None, sure=found is not None)
+                if opened is None:
                     others.append(index)
                     continue
-                record, text, faults = found  # noqa: PLW2901
-            elif self._owns is not None and not self._owns(record):
-                others.append(index)
-                continue
-            pointer = "" if pointers is None else pointers[index]
-            place = Place(event, offset, length, line, pointer, None if self._when is None else self._when(record))
+                record, text, faults = opened
+            where = (block.offset[index], block.length[index], block.line[index])
+            pointer = "" if block.pointer is None else block.pointer[index]
+            place = Place(event, *where, pointer, None if self._when is None else self._when(record))
             try:
                 taken = take(record, text, place)
             except (msgspec.DecodeError, RecursionError):
@@ -99,31 +125,26 @@ class Decoding(Generic[R]):
                 others.append(index)
             elif faults:
                 self._rows.faults += [(event, self._session(), *fault) for fault in faults]
+        self._rows.place(base, block.offset, block.length, block.line)
         return others
 
-    def decoded(self, block: Block) -> list[R | None]:
-        """The records of a block; None for those to be read with care. Lines that several share are taken apart."""
-        records, wrong = self._decoded(block)
-        if wrong and block.part(wrong):
-            records, _ = self._decoded(block)
-        return records
-
-    def _decoded(self, block: Block) -> tuple[list[R | None], list[int]]:
-        records: list[R | None] = []
-        wrong: list[int] = []
-        rest = map(self.decode, block.raw)
-        while len(records) < len(block.raw):
+    def _odd(self, raw: bytes, record: R | None, *, sure: bool) -> Opened[R] | None:
+        """A record of no usual kind, decoded already or not; `sure` where all in it can be."""
+        if record is None:
             try:
-                records.extend(rest)  # all that are sound, at once
+                record = self.decode(raw) if sure else None
             except (msgspec.DecodeError, RecursionError):
-                wrong.append(len(records))
-                records.append(None)
-        doubtful = with_surrogates(block.raw) if block.utf8 else range(len(block.raw))
-        for index in doubtful:
-            if not _is_sound(block.raw[index]):
-                wrong.append(index)
-                records[index] = None
-        return records, wrong
+                record = None
+        if record is None:
+            return self._cleaned(raw)
+        return Opened(record, raw, _NONE) if self._owns is None or self._owns(record) else None
+
+    def decoded(self, block: Block, decode: Callable[[bytes], Q]) -> list[Q | None]:
+        """The records of a block; None for those to be read with care. Lines that several share are taken apart."""
+        records, wrong = _decoded(block, decode)
+        if wrong and block.part(wrong):
+            records, _ = _decoded(block, decode)
+        return records
 
     def opened(self, raw: bytes) -> Opened[R] | None:
         """A record inside another one, which is UTF-8; None where it is none of the format."""
@@ -194,6 +215,24 @@ class Decoding(Generic[R]):
                 return False, ()
             detail = "something inside has another type than the wire says; the record was left out"
             return True, (*found.faults, Fault("member_type", "", detail))
+
+
+def _decoded(block: Block, decode: Callable[[bytes], Q]) -> tuple[list[Q | None], list[int]]:
+    records: list[Q | None] = []
+    wrong: list[int] = []
+    rest = map(decode, block.raw)
+    while len(records) < len(block.raw):
+        try:
+            records.extend(rest)  # all that are sound, at once
+        except (msgspec.DecodeError, RecursionError):
+            wrong.append(len(records))
+            records.append(None)
+    doubtful = with_surrogates(block) if block.utf8 else range(len(block.raw))
+    for index in doubtful:
+        if not _is_sound(block.raw[index]):
+            wrong.append(index)
+            records[index] = None
+    return records, wrong
 
 
 def _is_sound(raw: bytes) -> bool:

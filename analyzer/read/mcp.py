@@ -91,7 +91,7 @@ class Mcp(Adapter):
         others: list[int] = []
         base = event_number(self._source, block.first)
         plain = Plain(self.name, self._by_name)
-        for index, record in enumerate(self._records.decoded(block)):
+        for index, record in enumerate(self._records.decoded(block, decode_line)):
             event, raw = base + (index << PART_BITS), block.raw[index]
             if record is not None and plain.take(record, event, index):
                 continue

@@ -37,8 +37,9 @@ class Block:
     """Some consecutive records of one source.
 
     `raw` is the JSON text of each; `offset`, `length`, `line` say where the record's bytes lie; `pointer` leads from
-    the record to the element (empty for lines). `utf8` is false where some record may hold invalid UTF-8. `torn` is
-    true where the last record of the block ends the file without a line end.
+    the record to the element (empty for lines). `utf8` is false where some record may hold invalid UTF-8, `escaped`
+    where none escapes a surrogate. `torn` is true where the last record of the block ends the file without a line
+    end.
     """
 
     first: int
@@ -48,6 +49,7 @@ class Block:
     line: list[int] = field(default_factory=list)
     pointer: list[str] | None = None
     utf8: bool = True
+    escaped: bool = True
     torn: bool = False
     oversized: list[tuple[int, int, int]] = field(default_factory=list)
     """Offset, length, line of records that are left out; of a line an empty one stands in its place."""
@@ -86,6 +88,7 @@ class Block:
             [self.line[index]],
             None if self.pointer is None else [self.pointer[index]],
             self.utf8,
+            self.escaped,
             self.torn and index == len(self.raw) - 1,
         )
 
@@ -202,6 +205,7 @@ class _Batch(NamedTuple):
     lines: list[bytes]
     lengths: list[int]
     utf8: bool
+    escaped: bool
 
 
 def _batches(stream: Readable, digest: Digest) -> Iterator[_Batch]:
@@ -212,7 +216,8 @@ def _batches(stream: Readable, digest: Digest) -> Iterator[_Batch]:
     while chunk := stream.read(BLOCK):
         digest.update(chunk)
         lines = io.BytesIO(chunk).readlines()
-        valid = is_utf8(chunk)  # at once: cheaper than of all lines, and seldom wrong about a character that is cut
+        # At once: cheaper than of all lines, and seldom wrong about a character that is cut.
+        valid, escaped = is_utf8(chunk), _SURROGATE.search(chunk) is not None
         size += len(lines[0])
         begun = [*begun, lines[0]] if size <= MAX_RECORD else [lines[0][-1:]]
         if not lines[0].endswith(b"\n"):
@@ -221,20 +226,21 @@ def _batches(stream: Readable, digest: Digest) -> Iterator[_Batch]:
         lines[0] = b"".join(begun)
         lengths = [size, *map(len, lines[1:])]
         begun, size = ([], 0) if lines[-1].endswith(b"\n") else ([lines.pop()], lengths.pop())
-        yield _Batch(lines, lengths, (sound and valid) or is_utf8(b"".join(lines)))
+        escaped = escaped or _SURROGATE.search(lines[0]) is not None  # may be cut too
+        yield _Batch(lines, lengths, (sound and valid) or is_utf8(b"".join(lines)), escaped)
         sound = valid
     if size:
         last = b"".join(begun) if size <= MAX_RECORD else b""
-        yield _Batch([last], [size], sound or is_utf8(last))
+        yield _Batch([last], [size], sound or is_utf8(last), escaped=True)
 
 
 def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
     line, record, offset = 1, 0, 0
-    for raw, lengths, utf8 in _batches(stream, digest):
+    for raw, lengths, utf8, escaped in _batches(stream, digest):
         offsets = list(accumulate(lengths, initial=offset))
         offset = offsets.pop()
         block = Block(record, raw, offsets, [length - 1 for length in lengths], list(range(line, line + len(raw))))
-        block.utf8 = utf8
+        block.utf8, block.escaped = utf8, escaped
         if not raw[-1].endswith(b"\n"):
             block.length[-1] += 1
             block.torn = True
@@ -270,10 +276,10 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
-def with_surrogates(raw: list[bytes]) -> frozenset[int]:
-    """The indexes of those that escape surrogates; they come in pairs, as a rule."""
+def with_surrogates(block: Block) -> list[int]:
+    """The indexes of the records that escape surrogates; they come in pairs, as a rule."""
     escaped = _SURROGATE.search
-    return frozenset([index for index, each in enumerate(raw) if escaped(each)])
+    return [index for index, each in enumerate(block.raw) if escaped(each)] if block.escaped else []
 
 
 def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
@@ -282,7 +288,7 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
     line, record, end = 0, 0, 0
     since, since_line = 0, 0
     begun = torn = False
-    for lines, lengths, _ in _batches(stream, digest):
+    for lines, lengths, *_ in _batches(stream, digest):
         for text, length in zip(lines, lengths, strict=True):
             line += 1
             torn = not text.endswith(b"\n")
@@ -373,7 +379,7 @@ def _document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
         [1] * count,
         [f"{at}/{index}" for index in range(count)],
         utf8,
-        torn,
+        torn=torn,
     )
 
 
