@@ -23,9 +23,10 @@ from analyzer.config import Suppression
 from analyzer.contracts.files import Contracts, load_contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
 from analyzer.errors import AnalyzerError, InputError, UsageError
-from analyzer.findings.assemble import assemble
+from analyzer.findings.assemble import assemble, ordered
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.baseline import load as load_baseline
+from analyzer.findings.listing import listed, thinned, told
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.findings.suppress import suppress
@@ -227,6 +228,7 @@ def audit(
     for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
         report("audit", number, recording.expected_partitions)
         parts.append(part)
+        thinned(parts, settings.max_findings)
         crashed += crashes
         if so_far is not None and number < recording.expected_partitions:
             so_far(together(parts, crashed))
@@ -267,8 +269,11 @@ def gathered(
     whole["sources"] = inputs
     fleet, crashes = _fleet(whole, settings, rules)
     crashed = sorted({*crashed, *crashes})
-    found = settle_across(whole.pop("found"), fleet, misdirected(whole.pop("strays")))
-    findings = _ordered(pl.concat([found, fleet, _crash_findings(crashed)]))
+    found, unlisted = listed(ordered([whole.pop("found")]), settings.max_findings, whole.pop("unlisted"))
+    fleet, more = listed(fleet, settings.max_findings)
+    unlisted = pl.concat([unlisted, more])
+    found = settle_across(found, fleet, misdirected(whole.pop("strays")))
+    findings = ordered([found, fleet, told(unlisted), _crash_findings(crashed)]).drop("first_event")
     findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = pl.concat([whole.pop("counts"), definitions(whole["schemas"], whole["offers"])])
     idle = rules_not_run(counts, rules)
@@ -278,7 +283,7 @@ def gathered(
     return Audit(
         findings=findings,
         frames=whole,
-        summary=summarise(counts, findings, idle),
+        summary=summarise(counts, findings, idle, unlisted),
         inputs=pl.concat([inputs.filter(read), inputs.filter(~read & named)]).drop("source").to_dicts(),
         hops=hops(counts),
         problems=list(problems),
@@ -368,8 +373,9 @@ def audit_partition(
 ) -> tuple[Frames, list[tuple[str, str]]]:
     """Audit the recorded frames of whole sessions.
 
-    Concluded frames come back, and `found` (FINDINGS with `first_event`) and `counts` among them. Pure: the same frames
-    give the same answer, whatever else is audited, and no payload text is kept beyond it unless `keep_frames` says so.
+    Concluded frames come back, and `found` (FINDINGS with `first_event`), `unlisted` and `counts` among them. Pure: the
+    same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
+    `keep_frames` says so.
     `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` and
     `repairers` keep what other partitions have found out about the same schemas.
     """
@@ -383,7 +389,7 @@ def audit_partition(
     answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
     if keep_frames:
         answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
-    answer["found"] = found
+    answer["found"], answer["unlisted"] = listed(found, settings.max_findings)
     answer["counts"] = counts_of(trace)
     # The rules about tools see all sessions at once: they need every table, and where it was shown first.
     shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")
@@ -521,9 +527,3 @@ def _crash_findings(crashed: list[tuple[str, str]]) -> pl.DataFrame:
     ]
     hits = pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **frames.HITS}))
     return assemble(hits, Trace())
-
-
-def _ordered(found: pl.DataFrame) -> pl.DataFrame:
-    return found.sort(
-        "first_event", "seq", "rule", pl.col("location").struct.field("pointer"), "fingerprint", nulls_last=True
-    ).drop("first_event")

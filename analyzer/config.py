@@ -303,6 +303,7 @@ _FLAGS: dict[str, _Checker] = {
 }
 _NUMBERS: dict[str, _Checker] = {
     "clock_skew": _number(float, 0),
+    "max_findings": _number(int, 1),
     "retries": _number(int, 1),
     "waited": _number(float, 0),
 }

@@ -149,8 +149,11 @@ def rules_not_run(counts: pl.DataFrame, rules: Sequence[Rule]) -> list[dict[str,
     ]
 
 
-def summarise(counts: pl.DataFrame, findings: pl.DataFrame, not_run: list[dict[str, str]]) -> dict[str, Any]:
-    """The `summary` object of the JSON report."""
+def summarise(
+    counts: pl.DataFrame, findings: pl.DataFrame, not_run: list[dict[str, str]], unlisted: pl.DataFrame
+) -> dict[str, Any]:
+    """The `summary` object of the JSON report. `unlisted`: `rule` and `count` of what is counted and not listed."""
+    beyond = unlisted.group_by("rule").agg(pl.col("count").sum()).sort("rule")
     known = _lookup(counts)
     judged = known.get(("verdict", "valid"), 0) + known.get(("verdict", "invalid"), 0)
     unverifiable = _keyed(known, "unverifiable/verdict")
@@ -167,6 +170,7 @@ def summarise(counts: pl.DataFrame, findings: pl.DataFrame, not_run: list[dict[s
         "bracketed": known.get(("bracketed", ""), 0),
         "rules_not_run": not_run,
         "findings": tally(findings),
+        "not_listed": dict(beyond.iter_rows()),
     }
 
 

@@ -44,6 +44,8 @@ class Settings:
     waited: float = 600.0
     """Seconds that a required action may stay open."""
     assert_formats: bool = False
+    max_findings: int = 500_000
+    """Findings that are listed, some 1 GB; what is beyond is counted by rule."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import polars as pl
 
 from analyzer.auditing import audit_partition, chosen
 from analyzer.contracts.files import Contracts
+from analyzer.findings.listing import thinned
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
 from analyzer.read import read
@@ -110,6 +111,7 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
             redaction=terms.redaction,
         )
         parts.append(part)
+        thinned(parts, terms.settings.max_findings)
         crashed.update(crashes)
     evidence.close()
     kept = {name: masked_frame(pl.concat([part[name] for part in parts])) for name in parts[0]}

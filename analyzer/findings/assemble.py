@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
 import polars as pl
@@ -49,7 +49,12 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         hint=_shown(hits["hint"]),
         suppressed=pl.lit(None, FINDINGS["suppressed"]),
     )
-    return hits.select(*FINDINGS, "first_event").sort(
+    return ordered([hits.select(*FINDINGS, "first_event")])
+
+
+def ordered(found: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """FINDINGS with `first_event` in the order of the report: session first seen, place in it, rule, pointer, name."""
+    return pl.concat(found).sort(
         "first_event", "seq", "rule", pl.col("location").struct.field("pointer"), "fingerprint", nulls_last=True
     )
 

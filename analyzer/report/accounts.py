@@ -38,6 +38,8 @@ def totals(paper: Paper, audit: Audit) -> None:
         found += [(f"{counts['info']} info", "info"), ", "]
     if counts["suppressed"]:
         found += [f"{counts['suppressed']} suppressed", ", "]
+    if beyond := sum(summary.get("not_listed", {}).values()):
+        found += [f"{beyond} more not listed", ", "]
     if audit.crashed:
         found += [(counted(len(audit.crashed), "rule") + " crashed", "error"), ", "]
     paper.wrapped(

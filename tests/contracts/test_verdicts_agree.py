@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, exceptions, validators
+from referencing.exceptions import Unresolvable
 
 from analyzer import audit
 from analyzer.contracts.dialects import DIALECTS, DRAFT2019, META_SCHEMAS
@@ -60,8 +61,17 @@ def disagreements(found: Case, tally: Counter[str]) -> Iterator[str]:
         sound = (verdict == "unverifiable") is (reason is not None) and judge.is_valid(payload) is (verdict == "valid")
         if not sound or (verdict == "invalid") is not bool(judge.violations(payload)):
             yield f"{found.dialect} {json.dumps(found.schema)} {json.dumps(payload)}: {verdict}, {reason}"
-        if theirs is not None and verdict != ("valid" if theirs.is_valid(payload) else "invalid"):
-            yield f"{found.dialect} {json.dumps(found.schema)} {json.dumps(payload)}: {verdict}, and not to the other"
+        other = _theirs(theirs, payload)
+        tally["the other gave up"] += theirs is not None and other is None
+        if verdict != (other or verdict):
+            yield f"{found.dialect} {json.dumps(found.schema)} {json.dumps(payload)}: {verdict}, the other: {other}"
+
+
+def _theirs(validator: Any, payload: Any) -> str | None:
+    try:
+        return None if validator is None else "valid" if validator.is_valid(payload) else "invalid"
+    except (Unresolvable, TypeError):  # `if` alone asserts nothing, and is looked at; `items` of 2019-09 may be true
+        return None
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -77,6 +87,7 @@ def test_few_random_schemas_are_not_judged(dialect: str) -> None:
         assert list(disagreements(case(random.Random(seed), dialect), tally)) == []
     assert min(tally["valid"], tally["invalid"]) > 80
     assert sum(tally.values()) - tally["valid"] - tally["invalid"] < 40
+    assert tally["the other gave up"] < 4
 
 
 @pytest.mark.long
@@ -110,8 +121,8 @@ def test_an_audit_says_what_the_validator_says(dialect: str, tmp_path: Path) -> 
     for call_id, tool, payload in calls:
         found = made[int(tool[1:])]
         judge = Judge(found.schema, dialect=dialect)
-        valid = judge.problem is None and REFERENCE[dialect](found.schema).is_valid(payload)
-        expected = ("unverifiable", judge.problem) if judge.problem else ("valid" if valid else "invalid", None)
+        other = None if judge.problem else _theirs(REFERENCE[dialect](found.schema), payload)
+        expected = ("unverifiable", judge.problem) if judge.problem else (other, None)
         assert verdicts[call_id] == expected, (found.schema, payload)
 
 

@@ -1,0 +1,80 @@
+"""How many findings are listed: the rest is counted by rule, so that what is held is bounded and nothing looks sound.
+
+Each rule has its share, by severity and confidence: the frequent ones are cut to the same number, the first of each in
+the order of the report are kept, and the others lose none. A share only shrinks when more is found, so that partitions
+can be cut one by one and again together, with the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from analyzer.findings.assemble import assemble, ordered
+from analyzer.frames import HITS
+from analyzer.trace import Trace
+
+_CLASS = ("rule", "slug", "severity", "confidence")
+UNLISTED = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "count": pl.Int64()})
+"""What is counted and not listed."""
+
+SLUG = "findings-not-listed"
+
+
+def listed(found: pl.DataFrame, most: int, unlisted: pl.DataFrame | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Of FINDINGS in the order of the report about `most`, and UNLISTED: those left out here and before."""
+    before = UNLISTED.to_frame() if unlisted is None else unlisted
+    if found.height <= most and before.is_empty():
+        return found, before
+    here = found.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64))
+    counts = before.group_by(_CLASS).agg(pl.col("count").sum()).join(here, on=_CLASS, how="full", coalesce=True)
+    counts = counts.fill_null(0).with_columns(all=pl.col("count") + pl.col("here")).sort(_CLASS)
+    share = _share(counts["all"], most)
+    left = (pl.col("all") - pl.min_horizontal("here", pl.lit(share))).alias("count")
+    kept = found.filter(pl.int_range(pl.len()).over(_CLASS) < share)
+    return kept, counts.select(*_CLASS, left).filter(pl.col("count") > 0)
+
+
+def _share(counts: Iterable[int], most: int) -> int:
+    """The largest share under which the classes, each cut to it, have at most `most` together; at least 1."""
+    rest, share, pending = most, most, sorted(counts)
+    while pending:
+        share = rest // len(pending)
+        if pending[0] > share:
+            return max(share, 1)
+        rest -= pending.pop(0)
+    return max(share, 1)
+
+
+def told(unlisted: pl.DataFrame) -> pl.DataFrame:
+    """A finding for each class that is not listed whole: of its rule, severity and confidence, so that it decides."""
+    rows = [
+        {
+            "rule": rule,
+            "slug": SLUG,
+            "severity": severity,
+            "confidence": confidence,
+            # In the name of the finding: a baseline must not take a greater number for the one it knows.
+            "keyword": f"{severity} {confidence} {count}",
+            "message": f"{count} more findings of {rule} ({slug}, {severity}, {confidence}) are counted, not listed.",
+            "hint": "Audit fewer sessions at once, or raise the setting max_findings, to have them listed.",
+        }
+        for rule, slug, severity, confidence, count in unlisted.iter_rows()
+    ]
+    return assemble(pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **HITS})), Trace())
+
+
+def thinned(parts: list[dict[str, pl.DataFrame]], most: int) -> None:
+    """Cut what partitions have `found` so far to what will be listed in any case, once it is twice too much."""
+    if sum(part["found"].height for part in parts) <= 2 * most:
+        return
+    found, unlisted = listed(ordered([part["found"] for part in parts]), most, unlisted_of(parts))
+    for part in parts:
+        part["found"], part["unlisted"] = found.clear(), unlisted.clear()
+    parts[0]["found"], parts[0]["unlisted"] = found, unlisted
+
+
+def unlisted_of(parts: Iterable[dict[str, pl.DataFrame]]) -> pl.DataFrame:
+    """UNLISTED of all partitions."""
+    return pl.concat([UNLISTED.to_frame(), *(part["unlisted"] for part in parts)])
