@@ -285,7 +285,7 @@ def with_surrogates(block: Block) -> list[int]:
 def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
     block = Block(0)
     data: list[bytes] = []
-    line, record, end = 0, 0, 0
+    line, end = 0, 0
     since, since_line = 0, 0
     begun = torn = False
     for lines, lengths, *_ in _batches(stream, digest):
@@ -296,7 +296,7 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
             if length > MAX_RECORD:
                 _add(block, b"\n", here, length, line)
                 block.oversized.append((here, length, line))
-                record, data, begun = record + 1, [], False
+                data, begun = [], False
                 continue
             text = text.rstrip(b"\r\n")  # noqa: PLW2901
             if here == 0:
@@ -304,7 +304,6 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
             if not text:
                 if data:
                     _add(block, b"\n".join(data), since, here - since, since_line)
-                    record += 1
                 data, begun = [], False
                 continue
             if not begun:
@@ -313,7 +312,7 @@ def _sse(stream: Readable, digest: Digest) -> Iterator[Block]:
         if block.raw:
             block.utf8 = is_utf8(b"\n".join(block.raw))
             yield block
-            block = Block(record)
+            block = Block(block.first + len(block.raw))  # an event may turn out to hold several
     if data:
         _add(block, b"\n".join(data), since, end - since, since_line)
         block.torn = torn

@@ -282,6 +282,19 @@ def test_records_that_share_a_line_are_all_read(file: Path) -> None:
     assert done.inputs[0]["records"] == events.height
 
 
+def test_events_after_some_that_share_a_line_have_numbers_of_their_own(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "BLOCK", 1 << 12)
+    shared = call('{"crate":"c"}') + call('{"crate":"d"}', event="e4") + call('{"crate":"e"}', event="e5")
+    padding = {"type": "agent.session.turn.updated", "pad": "x" * (1 << 12)}
+    bodies = [json.dumps(CREATED).encode(), json.dumps(TURN).encode(), shared, *[json.dumps(padding).encode()] * 3]
+    file.write_bytes(b"".join(b"data: %b\n\n" % body for body in bodies))
+    events = frames(file)["events"]
+    assert events.height == 8
+    assert events["event"].is_unique().all()
+
+
 def test_what_is_whole_on_a_line_is_read_and_the_rest_is_named(file: Path) -> None:
     torn = call('{"crate":"x"}')[:-20]
     file.write_bytes(log(call('{"crate":"c"}') + torn + b"}" + call('{"crate":"d"}', event="e4"), TURN))
