@@ -7,17 +7,19 @@ keeps its uuid; in a file of another session id it belongs to the session that i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, ClassVar
 
 import msgspec
 
-from analyzer.read.adapter import RecordAdapter
-from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, meaning, words_of
+from analyzer.frames import PART_BITS
+from analyzer.read.adapter import Adapter
+from analyzer.read.claude.blocks import MEANINGS, At, Block, Blocks, blocks_of, contents_of, meaning, words_of
 from analyzer.read.decoding import Decoding
-from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.ledger import Recent
-from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, first, text_of
+from analyzer.read.records import Block as Records
+from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import ABSENT, Raw, first
 
 _SPOKEN = ("user", "assistant")
 _NOTICES = frozenset(
@@ -45,6 +47,8 @@ _NOTICES = frozenset(
         *("bridge-session", "task-summary", "fork-context-ref", "started", "speculation-accept"),
     }
 )
+_KINDS = {**dict.fromkeys(_NOTICES, "notice"), **dict.fromkeys(_SPOKEN, "item")}
+_WORDS = ("said", "call")
 _OWN = ("sessionId", "session_id", "uuid", "leafUuid", "messageId")
 _PREFIX = "mcp__"
 
@@ -87,14 +91,17 @@ class _Known(msgspec.Struct):
 
     rows: Recent[str, str] = msgspec.field(default_factory=Recent)
     """uuid of a row -> the session it was written in first."""
-    sessions: dict[str, str] = {}
+    sessions: Recent[str, str] = msgspec.field(default_factory=Recent)
     """Session id in a file -> the session that it goes on with."""
 
+
+_Spoken = tuple[int, str | None, str | None, Row, Message]
+"""A row that holds a message: its event, session and turn."""
 
 _row = msgspec.json.Decoder(Row).decode
 
 
-class ClaudeCode(RecordAdapter[Row]):
+class ClaudeCode(Adapter):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "claude-code-jsonl"
@@ -111,15 +118,17 @@ class ClaudeCode(RecordAdapter[Row]):
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
+        self._source = source
         self._rows = rows
-        self._records = Decoding(source, rows, _row, self.knows, owns=_is_row, session=lambda: self._session)
+        self._records = Decoding(source, rows, _row, self.knows)
         self._blocks = Blocks(self.name, rows)
         self._known: _Known = rows.shared.setdefault(self.name, _Known())
         self._session: str | None = None
         self._when: str | None = None
         self._told: tuple[str | None, str | None] = (None, None)
         self._agents: set[tuple[str | None, str]] = set()
-        self._boundary: tuple[int, str | None] | None = None
+        self._boundary: tuple[int, str | None, str | None] | None = None
+        self._sessions: list[str | None] = []
 
     @staticmethod
     def knows(record: Any) -> bool:
@@ -139,125 +148,190 @@ class ClaudeCode(RecordAdapter[Row]):
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
-    def _take(self, row: Row, raw: bytes, place: Place) -> bool:
-        del raw
-        event = place.event
-        copy = self._placed(row)
-        self._when = row.timestamp or self._when
-        native = row.type or "row"
-        turn = self._turn(row) if row.sidechain or row.agent is not None or row.parent is not None else None
-        kind = "item" if native in _SPOKEN and not copy else "notice" if copy or native in _NOTICES else "unknown"
-        self._rows.events.append(
-            (
-                *(event, self._session, place.offset, place.length, place.line, place.pointer),
-                *(self._when, None, None),  # a row without a time is as old as the one before it
-                *(native, kind, turn, None if copy else row.uuid),
-            )
+    def read(self, block: Records) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        self._known.rows.trim()
+        self._known.sessions.trim()
+        found, faults = self._records.cleaned(block)
+        owned = [row is not None and (_is_row(row) or index in faults) for index, row in enumerate(found)]
+        others = [index for index, own in enumerate(owned) if not own]
+        base = event_number(self._source, block.first)
+        numbers: Sequence[int] = range(base, base + (len(found) << PART_BITS), 1 << PART_BITS)
+        pointers = block.pointer or [""] * len(found)
+        columns: Any = (numbers, found, block.offset, block.length, block.line, pointers)
+        if others:
+            columns = [list(compress(column, owned)) for column in columns]
+        events, rows, offset, length, line, pointer = columns
+        if events:
+            self._append(events, rows, offset, length, line, pointer)
+            if faults:
+                sessions = dict(zip(events, self._sessions, strict=True))
+                for index, told in faults.items():
+                    session = sessions.get(numbers[index])
+                    self._rows.faults += [(numbers[index], session, *fault) for fault in told]
+        return others
+
+    def _append(self, events: Sequence[int], rows: list[Row], *where: list[Any]) -> None:
+        """Append the rows of the file that are rows of a session, all at once."""
+        offset, length, line, pointer = where
+        native = [row.type or "row" for row in rows]
+        session, copies = self._placed(rows)
+        turn = [_turn(row) if row.sidechain or row.agent or row.parent else None for row in rows]
+        kind = [_KINDS.get(each, "unknown") for each in native]
+        event_id = [row.uuid for row in rows]
+        spoken = [row.message if each == "item" else None for row, each in zip(rows, kind, strict=True)]
+        for index in copies:
+            kind[index], event_id[index], spoken[index] = "notice", None, None
+        self._beside(events, rows, session, turn, spoken)
+        self._speak(
+            [
+                (event, session[index], turn[index], rows[index], message)
+                for index, (event, message) in enumerate(zip(events, spoken, strict=True))
+                if message is not None
+            ]
         )
-        if self._boundary is not None or row.summary:
-            self._compacted(row if row.summary else None, event)
-        if copy:
-            return True
-        if row.message is not None and native in _SPOKEN:
-            self._spoken(row, row.message, event, turn)
-        elif native == "system" and row.subtype == "compact_boundary":
-            self._boundary = (event, turn)
-        elif native == "system" and row.subtype == "init":
-            self._state(row.model, row.version, event)
-            if first(row.tools) == b"[":
-                table = self._rows.table(bytes(row.tools), "anthropic")
-                self._rows.showings.append((event, self._session, "request", "all", table, "/tools"))
-        return True
+        self._rows.bulk(
+            "events",
+            event=events,
+            session=session,
+            time=self._times(rows),
+            type=native,
+            kind=kind,
+            turn=turn,
+            event_id=event_id,
+            offset=offset,
+            length=length,
+            line=line,
+            pointer=pointer,
+        )
+        self._sessions = session
 
-    def _placed(self, row: Row) -> bool:
-        """Find the session of a row; whether it is a copy, written again under the id of a resumed session."""
-        named = row.session or row.session_id
-        session = self._session if named is None else self._known.sessions.get(named, named)
-        home = None if row.uuid is None else self._known.rows.get(row.uuid)
-        if home is not None and named is not None and home != session:
-            self._known.sessions[named] = session = home
-        elif row.uuid is not None and session is not None and home is None:
-            self._known.rows[row.uuid] = session
-        self._session = session
-        return home is not None and named is not None and named != home
+    def _placed(self, rows: list[Row]) -> tuple[list[str | None], list[int]]:
+        """The session of each row, and which are copies, written again under the id of a resumed session."""
+        homes, others, current = self._known.rows, self._known.sessions, self._session
+        sessions: list[str | None] = []
+        copies: list[int] = []
+        for row in rows:
+            named, uuid = row.session or row.session_id, row.uuid
+            if named is not None:
+                current = others.get(named, named)
+            home = None if uuid is None else homes.get(uuid)
+            if home is None:
+                if uuid is not None and current is not None:
+                    homes[uuid] = current
+            elif named is not None:
+                if home != current:
+                    others[named] = current = home
+                if home != named:
+                    copies.append(len(sessions))
+            sessions.append(current)
+        self._session = current
+        return sessions, copies
 
-    def _turn(self, row: Row) -> str | None:
-        """Subagents speak beside the session: each of them is a turn of its own."""
-        agent = row.agent or row.parent
-        if agent is None and not row.sidechain:
-            return None
-        return f"agent-{agent}" if agent is not None else "sidechain"
+    def _times(self, rows: list[Row]) -> list[str | None]:
+        """When the rows were written; one without a time is as old as the one before it."""
+        times = [row.timestamp for row in rows]
+        for index, when in enumerate(times):
+            if not when:
+                times[index] = times[index - 1] if index else self._when
+        self._when = times[-1]
+        return times
 
-    def _compacted(self, summary: Row | None, event: int | None = None) -> None:
+    def _beside(
+        self,
+        events: Sequence[int],
+        rows: list[Row],
+        sessions: list[str | None],
+        turns: list[str | None],
+        spoken: list[Message | None],
+    ) -> None:
+        """Append what rows say beside the words of messages: models, compactions, what a program declares."""
+        for index, (row, message) in enumerate(zip(rows, spoken, strict=True)):
+            if self._boundary is not None or row.summary:
+                self._compacted(row if row.summary else None, events[index], sessions[index])
+            if message is not None:
+                if message.model is not None:
+                    self._state(message.model, row.version, events[index], sessions[index])
+                continue
+            if row.subtype is None or row.type != "system":
+                continue
+            event, session = events[index], sessions[index]
+            if row.subtype == "compact_boundary":
+                self._boundary = (event, session, turns[index])
+            elif row.subtype == "init":
+                self._state(row.model, row.version, event, session)
+                if first(row.tools) == b"[":
+                    table = self._rows.table(bytes(row.tools), "anthropic")
+                    self._rows.showings.append((event, session, "request", "all", table, "/tools"))
+
+    def _compacted(self, summary: Row | None, event: int = 0, session: str | None = None) -> None:
         """Append the compaction whose boundary was the row before, with the summary that follows it."""
         boundary, self._boundary = self._boundary, None
-        if summary is not None and event is not None:
+        if summary is not None:
             text = None if summary.message is None else words_of(blocks_of(summary.message.content)[0])
-            self._rows.summaries.append((event, self._session, self._turn(summary), "compaction", None, text))
+            self._rows.summaries.append((event, session, _turn(summary), "compaction", None, text))
         elif boundary is not None:
-            self._rows.summaries.append((boundary[0], self._session, boundary[1], "compaction", None, None))
+            self._rows.summaries.append((*boundary, "compaction", None, None))
 
-    def _state(self, model: str | None, version: str | None, event: int) -> None:
+    def _state(self, model: str | None, version: str | None, event: int, session: str | None) -> None:
         if (model, version) != self._told and model is not None and model != "<synthetic>":
             self._told = (model, version)
             agent = "claude-code" if version is None else f"claude-code/{version}"
             said = (None, agent, "Claude Code", model)
-            self._rows.session_states.append((event, self._session, *said, None, None, None, None, None, None))
+            self._rows.session_states.append((event, session, *said, None, None, None, None, None, None))
 
-    def _spoken(self, row: Row, message: Message, event: int, turn: str | None) -> None:
-        if message.model is not None:
-            self._state(message.model, row.version, event)
-        if turn is not None and (self._session, turn) not in self._agents:
-            self._agents.add((self._session, turn))
-            agent = row.agent or row.parent or turn
-            self._rows.turn_states.append((event, self._session, turn, None, agent, "in_progress", None))
-        blocks, faults = blocks_of(message.content)
-        at = At(event, self._session, "item", "/message/content", turn, reply=message.id)
-        if faults:
-            self._blocks.faults(faults, at)
-        said = False
-        for index, block in enumerate(blocks):
-            what = meaning(block)
+    # --- messages ---------------------------------------------------------------------------------------------------
+
+    def _speak(self, spoken: list[_Spoken]) -> None:
+        """Append what messages say, ask for and answer."""
+        contents = contents_of([message.content for *_, message in spoken])
+        said = self._rows.messages
+        for (event, session, turn, row, message), (content, faults) in zip(spoken, contents, strict=True):
+            if turn is not None and (session, turn) not in self._agents:
+                self._agents.add((session, turn))
+                agent = row.agent or row.parent or turn
+                self._rows.turn_states.append((event, session, turn, None, agent, "in_progress", None))
+            if isinstance(content, str):
+                text: str | None = content
+            else:
+                at = At(event, session, "item", "/message/content", turn, reply=message.id)
+                self._blocks.faults(faults, at)
+                text = self._asked(content, at, row, message)
+            if text is not None and not row.meta:
+                place = (event, session, turn, message.id, message.role or row.type)
+                said.append((*place, None, None, text, "/message/content"))
+
+    def _asked(self, content: list[Block], at: At, row: Row, message: Message) -> str | None:
+        """Append the calls and results of a message; what it says, if anything but results."""
+        spoken = False
+        for index, block in enumerate(content):
+            what = MEANINGS.get(block.type) or meaning(block)
+            spoken = spoken or what in _WORDS
             if what == "said":
-                said = True
                 continue
             at.to = f"/message/content/{index}"
             if what == "call":
-                said = True
-                at.emission = f"{message.id or row.uuid or f'row {event}'}/{block.id or index}"
-                self._call(block, at)
+                at.stage, at.emission = "item", f"{message.id or row.uuid or f'row {at.event}'}/{block.id or index}"
+                if block.name is not None and block.name.startswith(_PREFIX):
+                    block.server_name, block.name = _server_of(block.name)
+                self._blocks.call(block, at, kind="mcp" if block.server_name is not None else None)
             elif what == "result":
-                at.emission = None
-                self._result(block, at, row)
+                # what the model saw, beside what the tool returned
+                at.stage, at.emission = "echo" if block.type != "tool_result" else "message", None
+                self._blocks.result(block, at, beside=row.structured or row.structured_too)
             else:
                 self._blocks.unknown(block, at)
-        if said and not row.meta:
-            place = (event, self._session, turn, message.id, message.role or row.type)
-            self._rows.messages.append((*place, None, None, words_of(blocks), "/message/content"))
-
-    def _call(self, block: Block, at: At) -> None:
-        server, name = _server_of(block.name)
-        if server is not None:
-            block.server_name, block.name = server, name
-        self._blocks.call(block, at, kind="mcp" if server is not None else None)
-
-    def _result(self, block: Block, at: At, row: Row) -> None:
-        """A result as the model saw it, beside what the tool returned."""
-        beside = row.structured or row.structured_too
-        at.stage = "echo" if block.type != "tool_result" else "message"
-        error = structured = None
-        if beside is not ABSENT:
-            kind = first(beside)
-            error = text_of(beside) if kind == b'"' and bytes(beside).startswith(b'"Error:') else None
-            structured = bytes(beside).decode() if kind in (b"{", b"[") else None
-        self._blocks.result(block, at, structured=structured, error=None if block.is_error else error)
-        at.stage = "item"
+        return words_of(content) if spoken else None
 
 
-def _server_of(name: str | None) -> tuple[str | None, str | None]:
+def _turn(row: Row) -> str | None:
+    """Subagents speak beside the session: each of them is a turn of its own."""
+    agent = row.agent or row.parent
+    return f"agent-{agent}" if agent else "sidechain" if row.sidechain else None
+
+
+def _server_of(name: str) -> tuple[str | None, str]:
     """The server and the tool in a flattened name `mcp__server__tool`."""
-    if name is None or not name.startswith(_PREFIX):
-        return None, name
     server, found, tool = name[len(_PREFIX) :].partition("__")
     return (server, tool) if found and server and tool else (None, name)
 

@@ -17,6 +17,7 @@ QUOTED: Final = "quoted"
 
 _WAITING = 2048
 _NONE_AS = {QUOTED: pl.String, TIME: pl.String}
+_REPEATED = (pl.String, pl.Boolean)
 # Formats that Polars reads at a third of the time that it takes for any ISO 8601, by the length of the text.
 _PRECISE = {20: "%Y-%m-%dT%H:%M:%SZ", 24: "%Y-%m-%dT%H:%M:%S.%3fZ", 27: "%Y-%m-%dT%H:%M:%S.%6fZ"}
 _LOCAL = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
@@ -62,8 +63,10 @@ class Columns:
 
 
 def _series(values: list[Any], kind: Any) -> pl.Series:
-    if values[0] is None and values.count(None) == len(values):  # Polars would look for a value one by one
-        return pl.Series([None], dtype=_NONE_AS.get(kind, kind)).new_from_index(0, len(values))
+    value = values[0]
+    plain = value is None or kind in _REPEATED
+    if plain and value is values[-1] and values.count(value) == len(values):  # Polars would look at them one by one
+        return pl.Series([value], dtype=_NONE_AS.get(kind, kind)).new_from_index(0, len(values))
     if kind == SHARED:
         return pl.Series(values, dtype=pl.UInt32)
     if kind == QUOTED:

@@ -128,6 +128,14 @@ class Decoding(Generic[R]):
         self._rows.place(base, block.offset, block.length, block.line)
         return others
 
+    def cleaned(self, block: Block) -> tuple[list[R | None], dict[int, Sequence[Fault]]]:
+        """The records of a block, None for those that are not of the format; what was wrong with them, by index."""
+        records, faults = self.decoded(block, self.decode), {}
+        for index, record in enumerate(records):
+            if record is None and (found := self._cleaned(block.raw[index])) is not None:
+                records[index], faults[index] = found.record, found.faults
+        return records, faults
+
     def _odd(self, raw: bytes, record: R | None, *, sure: bool) -> Opened[R] | None:
         """A record of no usual kind, decoded already or not; `sure` where all in it can be."""
         if record is None:

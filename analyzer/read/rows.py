@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
@@ -149,6 +149,7 @@ class Rows:
         self._wires = Wires()
         self._settled: dict[str, Columns] = {}
         self._bulk: dict[tuple[Any, ...], _Bulk] = {}
+        self._waiting: dict[str, tuple[Callable[[list[Row]], None], list[Row]]] = {}
         self._numbers = _Numbers()
         self.takes = 0
         self.count = 0
@@ -220,9 +221,17 @@ class Rows:
         )
         self.whole.clear()
 
+    def waiting(self, name: str, append: Callable[[list[Row]], None]) -> list[Row]:
+        """A list for rows in an adapter's own form, the event first; `append` gets them when their block is read.
+
+        What is the same work for each of them is then done for many at once. There is one list of a name.
+        """
+        return self._waiting.setdefault(name, (append, []))[1]
+
     def undo(self, event: int) -> None:
         """Take back what was appended, row by row, of this event and those after it: it is read in another way."""
-        for rows in (self.whole, *self._sheets, *(getattr(self, name) for name in RECORDED if name != "tables")):
+        lists: list[list[Row]] = [getattr(self, name) for name in RECORDED if name != "tables"]
+        for rows in (self.whole, *self._sheets, *lists, *(rows for _, rows in self._waiting.values())):
             while rows and rows[-1][0] >= event:
                 rows.pop()
 
@@ -242,6 +251,10 @@ class Rows:
 
     def settle(self) -> None:
         """Turn rows into columns; called after each block, while they are near: later it takes four times as long."""
+        for append, waiting in self._waiting.values():
+            if waiting:
+                append(waiting)
+                waiting.clear()
         self.count += len(self.events)
         for name, schema in RECORDED.items():
             rows: list[Row] = getattr(self, name)

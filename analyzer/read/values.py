@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 Raw = msgspec.Raw
@@ -19,6 +21,8 @@ class _Part(msgspec.Struct, gc=False):
 _string = msgspec.json.Decoder(str).decode
 _parts = msgspec.json.Decoder(list[_Part]).decode
 _CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
+_BEGINNINGS = {'"': "text", "": "absent", **{chr(code): container for code, container in _CONTAINERS.items()}}
+_PLAIN = frozenset(("object", "array", "number", "boolean", "null"))
 #: The content parts that the Responses API takes as an output.
 PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
 
@@ -36,6 +40,27 @@ def arguments(raw: Raw) -> tuple[str | None, str]:
     if text[:1] == b'"':
         return _string(text), "text"
     return text.decode(), _CONTAINERS.get(text[0], "number")
+
+
+def texts_of(raws: Sequence[Raw]) -> list[str]:
+    """The JSON texts of many members at once: a Raw made a text alone takes four times as long."""
+    return b"\0".join(raws).decode().split("\0") if raws else []  # NUL stands in no JSON
+
+
+def arguments_of(raws: Sequence[Raw]) -> tuple[list[str | None], list[str]]:
+    """The same as `arguments` of many; a text that is none is `broken`."""
+    texts: list[str | None] = [*texts_of(raws)]
+    containers = [_BEGINNINGS.get(text[:1], "number") for text in texts if text is not None]
+    if not _PLAIN.issuperset(containers):
+        for place, container in enumerate(containers):
+            if container == "absent":
+                texts[place] = None
+            elif container == "text":
+                try:
+                    texts[place] = _string(raws[place])
+                except msgspec.DecodeError:
+                    containers[place] = "broken"
+    return texts, containers
 
 
 def output(raw: Raw, supported: frozenset[str] = PARTS) -> tuple[str | None, str]:

@@ -144,6 +144,12 @@ def test_a_failure_that_the_model_was_not_told_of_is_a_contradiction(tmp_path: P
     assert errors(found) == set()
 
 
+def test_a_compaction_is_of_its_own_session_whatever_row_follows() -> None:
+    boundary = row(2, "system", subtype="compact_boundary", content="Conversation compacted")
+    _, frames = recorded(lines(asks(1), boundary, asks(3, session="s-2")))
+    assert frames["summaries"]["session"].to_list() == ["s-1"]
+
+
 def test_compaction_is_told_once_with_its_summary(tmp_path: Path) -> None:
     boundary = row(2, "system", subtype="compact_boundary", content="Conversation compacted")
     found = audited(tmp_path, [asks(1), boundary, asks(3, "What was said.", isCompactSummary=True), asks(4)])

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
+from analyzer.read.rows import Row, Rows
+from analyzer.read.values import ABSENT, Raw, arguments, arguments_of, first, text_of, texts_of
 
 _PARTS = frozenset({"text", "image", "document", "search_result", "tool_reference", "file", "resource"})
-_CALLS = {"tool_use": "function", "server_tool_use": "hosted", "mcp_tool_use": "mcp"}
+CALLS = {"tool_use": "function", "server_tool_use": "hosted", "mcp_tool_use": "mcp"}
 _KNOWN = frozenset(
     {
         *("text", "thinking", "redacted_thinking", "image", "document", "search_result", "container_upload", "file"),
@@ -20,7 +21,7 @@ _KNOWN = frozenset(
 )
 
 
-_MEANINGS = {**dict.fromkeys(_KNOWN, "said"), **dict.fromkeys(_CALLS, "call")}
+MEANINGS = {**dict.fromkeys(_KNOWN, "said"), **dict.fromkeys(CALLS, "call")}
 
 
 class Block(msgspec.Struct, gc=False):
@@ -52,8 +53,14 @@ _content = msgspec.json.Decoder(list[Block] | str | None).decode
 _block = msgspec.json.Decoder(Block).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 _parts = msgspec.json.Decoder(list[_Part]).decode
+_outputs = msgspec.json.Decoder(list[str | list[_Part] | None]).decode
+_contents = msgspec.json.Decoder(list[list[Block] | str | None]).decode
 _failure = msgspec.json.Decoder(_Failure).decode
 _NO_BLOCK = Block()
+_PAIRED = {"pair_id": "call_id"}
+_CLIENTS = ("tool_result", "mcp_tool_result")
+_NESTED = ("{", "[")
+_SPOKEN = (b'"', b"[")
 
 
 class At(msgspec.Struct, gc=False):
@@ -77,12 +84,12 @@ class At(msgspec.Struct, gc=False):
 
 def meaning(block: Block) -> str:
     """What a block is: a `call`, a `result`, something `said`, or nothing known (an empty string)."""
-    return _MEANINGS.get(block.type) or ("result" if block.type.endswith("tool_result") else "")
+    return MEANINGS.get(block.type) or ("result" if block.type.endswith("tool_result") else "")
 
 
 def is_call(block: Block) -> bool:
     """Whether a block asks for a tool."""
-    return block.type in _CALLS
+    return block.type in CALLS
 
 
 def is_result(block: Block) -> bool:
@@ -117,6 +124,15 @@ def blocks_of(raw: Raw) -> tuple[list[Block], list[Fault]]:
     return blocks, faults
 
 
+def contents_of(raws: Sequence[Raw]) -> list[tuple[list[Block] | str, Sequence[Fault]]]:
+    """The blocks of many contents at once, or the text where one is a string, and what was wrong."""
+    try:
+        found = _contents(b"[" + b",".join([raw or b"null" for raw in raws]) + b"]")
+    except (msgspec.DecodeError, RecursionError):
+        return list(map(blocks_of, raws))
+    return [(content or [] if type(content) is not str else content, ()) for content in found]
+
+
 def words_of(blocks: list[Block]) -> str:
     """The texts among the blocks of a message."""
     texts = [block.text for block in blocks if block.type == "text" and block.text is not None]
@@ -141,6 +157,28 @@ def output_of(raw: Raw) -> tuple[str | None, str]:
     return "\n".join(texts), "parts"
 
 
+def outputs_of(raws: Sequence[Raw]) -> tuple[list[str | None], list[str]]:
+    """The same of many at once."""
+    texts = b"\0".join(raws).split(b"\0")  # NUL stands in no JSON
+    try:
+        found = _outputs(b"[" + b",".join([text if text[:1] in _SPOKEN else b"null" for text in texts]) + b"]")
+    except (msgspec.DecodeError, RecursionError):
+        found = [None] * len(raws)
+    told: list[str | None] = []
+    containers: list[str] = []
+    for raw, value in zip(raws, found, strict=True):
+        text: str | None
+        if type(value) is str:
+            text, container = value, "text"
+        elif type(value) is list and _PARTS.issuperset([part.type for part in value]):
+            text, container = "\n".join([part.text for part in value if part.text is not None]), "parts"
+        else:
+            text, container = output_of(raw)
+        told.append(text)
+        containers.append(container)
+    return told, containers
+
+
 def _failure_of(raw: Raw) -> str | None:
     """The error in the place of a server tool's result."""
     try:
@@ -154,39 +192,95 @@ class Blocks:
     """Appends the rows of calls and results for one wire."""
 
     def __init__(self, wire: str, rows: Rows) -> None:
-        self._wire = wire
+        self._wire = {"wire": wire}
         self._rows = rows
+        self._calls = rows.waiting(f"{wire} calls", self._append_calls)
+        self._results = rows.waiting(f"{wire} results", self._append_results)
 
     def call(self, block: Block, at: At, *, kind: str | None = None, member: str = "/input") -> None:
         """A call; `kind` is that of its tool where the block's type does not say it: the client runs all of these."""
-        text, container = arguments(block.input)
-        native, name = _CALLS[block.type], block.id
+        native, name = CALLS[block.type], block.id
         where = "" if at.opaque else at.to + member if block.input else at.to
-        self._rows.call_sightings.append(
+        self._calls.append(
             (
-                *(at.event, at.session, at.turn, self._wire, at.stage, at.reply, at.emission, name, name),
-                *(kind or native, block.server_name, block.name, text, container, at.status),
-                *("client" if native == "function" else "server", None, where),
+                *(at.event, at.session, at.turn, at.stage, at.reply, at.emission, name, kind or native),
+                *(block.server_name, block.name, at.status, "client" if native == "function" else "server", where),
+                block.input,
             )
         )
 
-    def result(self, block: Block, at: At, *, structured: str | None = None, error: str | None = None) -> None:
-        """A result; `structured` and `error` are what the record says of it outside the block."""
-        text, container = output_of(block.content)
-        failure = None
-        if container == "object" and block.type not in ("tool_result", "mcp_tool_result"):
-            failure = _failure_of(block.content)
-        success = block.is_error is not True and failure is None  # without the flag it is a success
+    def result(self, block: Block, at: At, *, beside: Raw = ABSENT) -> None:
+        """A result; `beside` is what the record says of it outside the block."""
         where = "" if at.opaque else at.to + "/content" if block.content else at.to
-        name = block.tool_use_id
-        self._rows.result_sightings.append(
+        self._results.append(
             (
-                *(at.event, at.session, at.turn, self._wire, at.stage, at.emission, name, name, None, success),
-                *(at.status, failure or error, text, container, structured, at.accepted, None, where),
+                *(at.event, at.session, at.turn, at.stage, at.emission, block.tool_use_id, block.is_error, at.status),
+                *(at.accepted, where, block.type, block.content, beside),
             )
         )
 
-    def faults(self, faults: list[Fault], at: At) -> None:
+    def _append_calls(self, waiting: list[Row]) -> None:
+        event, session, turn, stage, reply, item_id, call_id, kind, server, name, status, owed_by, pointer, inputs = (
+            zip(*waiting, strict=True)
+        )
+        text, container = arguments_of(inputs)
+        self._rows.bulk(
+            "call_sightings",
+            constant=self._wire,
+            same=_PAIRED,
+            event=event,
+            session=session,
+            turn=turn,
+            stage=stage,
+            reply=reply,
+            item_id=item_id,
+            call_id=call_id,
+            kind=kind,
+            server=server,
+            name=name,
+            text=text,
+            container=container,
+            status=status,
+            owed_by=owed_by,
+            pointer=pointer,
+        )
+
+    def _append_results(self, waiting: list[Row]) -> None:
+        event, session, turn, stage, item_id, call_id, failed, status, accepted, pointer, native, contents, beside = (
+            zip(*waiting, strict=True)
+        )
+        text, container = outputs_of(contents)
+        told = texts_of(beside)
+        error = [
+            _failure_of(raw) if holder == "object" and kind not in _CLIENTS else None
+            for raw, holder, kind in zip(contents, container, native, strict=True)
+        ]
+        # without the flag it is a success
+        success = [flag is not True and failure is None for flag, failure in zip(failed, error, strict=True)]
+        for place, each in enumerate(told):
+            if each.startswith('"Error:') and not failed[place]:
+                error[place] = error[place] or text_of(beside[place])
+        self._rows.bulk(
+            "result_sightings",
+            constant=self._wire,
+            same=_PAIRED,
+            event=event,
+            session=session,
+            turn=turn,
+            stage=stage,
+            item_id=item_id,
+            call_id=call_id,
+            success=success,
+            status=status,
+            error=error,
+            text=text,
+            container=container,
+            structured=[each if each[:1] in _NESTED else None for each in told],
+            accepted=accepted,
+            pointer=pointer,
+        )
+
+    def faults(self, faults: Sequence[Fault], at: At) -> None:
         """What was wrong with the blocks of a content at `at`."""
         for fault, where, detail, _ in faults:
             self._rows.faults.append((at.event, at.session, fault, at.pointer(where), detail, None))
