@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -32,10 +34,10 @@ from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.findings.suppress import suppress
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
-from analyzer.read import ADAPTERS, read
+from analyzer.read import ADAPTERS, Crew, read
 from analyzer.read.adapter import Adapter
 from analyzer.read.files import STDIN, Evidence, Source, find
-from analyzer.read.recording import Recording
+from analyzer.read.recording import Loadable, Recording
 from analyzer.read.rows import no_collection
 from analyzer.redaction import HIDDEN, Redaction, current, redacting
 from analyzer.replay.final import FinalSchema, final_answers, final_verdicts, load_final_schema
@@ -57,6 +59,8 @@ from analyzer.trace import Settings, Trace
 Frames = dict[str, pl.DataFrame]
 Progress = Callable[[str, int, int], None]
 Fetch = Callable[[int, int, int], bytes]
+Answered = tuple[Frames, list[tuple[str, str]]]
+"""The answer to a partition, and the rules that crashed on it."""
 
 # What the fleet rules and the reports need of every partition; payload texts are not among it.
 _KEPT = ("sessions", "tools", "offers", "schemas", "schema_facts", "contracts")
@@ -171,7 +175,8 @@ def audit(
     `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
     `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
     `baseline` is a file that `--write-baseline` wrote: what it holds is marked as known.
-    `jobs` processes audit the partitions, of which there are then at least twice as many; the answer is the same.
+    `jobs` processes read the logs and audit the partitions, of which there are then at least as many; the
+    answer is the same.
     `so_far` is called with the audit of what has been judged, each time there is more of it and not yet all.
     Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
     options that make no sense.
@@ -187,51 +192,55 @@ def audit(
     if any(source.path == STDIN for source in sources):
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:
-        partitions = max(partitions, jobs * 2)
-    recording = read(
-        sources,
-        input_format=input_format,
-        recording=Recording(at_least=partitions),
-        progress=report,
-        adapters=adapters,
-    )
-    final = None if final_schema is None else load_final_schema(final_schema)
-    problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
+        partitions = max(partitions, jobs)
     rules = chosen(select, ignore)
+    final = None if final_schema is None else load_final_schema(final_schema)
     evidence = Evidence(sources)
+    recording = Recording(at_least=partitions)
     parts: list[Frames] = []
     crashed: list[tuple[str, str]] = []
-    inputs = recording.source_frame()
-    work = partial(
-        audit_partition,
-        contracts=given if jobs == 1 else _portable(given),
-        settings=settings,
-        rules=[rule for rule in rules if rule.scope != "fleet"],
-        fetch=evidence.fetch,
-        session=session,
-        final=final,
-        keep_frames=keep_frames,
-        redaction=current(),
-        store=SchemaStore(assert_formats=settings.assert_formats) if jobs == 1 else None,
-        repairers=Repairers() if jobs == 1 else None,
-    )
-    together = partial(
-        gathered,
-        inputs=inputs,
-        settings=settings,
-        rules=rules,
-        suppressions=suppressions,
-        problems=problems,
-        sources=sources,
-    )
-    recorded = ({**held, "sources": inputs} for held in recording.partitions())
-    for number, (part, crashes) in enumerate(_each(work, recorded, jobs), 1):
-        report("audit", number, recording.expected_partitions)
-        parts.append(part)
-        thinned(parts, settings.max_findings)
-        crashed += crashes
-        if so_far is not None and number < recording.expected_partitions:
-            so_far(together(parts, crashed))
+    with _pool(jobs) as pool:
+        crew = None if pool is None else Crew(pool, jobs, mappings or {})
+        try:
+            read(
+                sources,
+                input_format=input_format,
+                recording=recording,
+                progress=report,
+                adapters=adapters,
+                crew=crew,
+            )
+            problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
+            inputs = recording.source_frame()
+            work = partial(
+                audit_partition,
+                contracts=given if pool is None else _portable(given),
+                settings=settings,
+                rules=[rule for rule in rules if rule.scope != "fleet"],
+                fetch=evidence.fetch,
+                session=session,
+                final=final,
+                keep_frames=keep_frames,
+                redaction=current(),
+            )
+            together = partial(
+                gathered,
+                inputs=inputs,
+                settings=settings,
+                rules=rules,
+                suppressions=suppressions,
+                problems=problems,
+                sources=sources,
+            )
+            for number, (part, crashes) in enumerate(_each(work, recording.lots(), inputs, pool, jobs), 1):
+                report("audit", number, recording.expected_partitions)
+                parts.append(part)
+                thinned(parts, settings.max_findings)
+                crashed += crashes
+                if so_far is not None and number < recording.expected_partitions:
+                    so_far(together(parts, crashed))
+        finally:
+            recording.close()
     evidence.close()
     report("report", 0, 0)
     done = together(parts, crashed)
@@ -310,25 +319,52 @@ def _portable(contracts: Contracts) -> Contracts:
     return replace(contracts, entries=tuple(replace(entry, judge=None) for entry in contracts.entries))
 
 
-def _each(
-    work: Callable[[Frames], tuple[Frames, list[tuple[str, str]]]], recorded: Iterable[Frames], jobs: int
-) -> Iterator[tuple[Frames, list[tuple[str, str]]]]:
-    """The answers to the partitions, in their order; there are never more than `jobs` + 1 in memory."""
+@contextmanager
+def _pool(jobs: int) -> Iterator[Executor | None]:
+    """Some processes, or none where this one is enough."""
     if jobs == 1:
-        yield from map(work, recorded)
+        yield None
         return
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     # spawn: a forked child of a process with Polars' threads may hang
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting: deque[Future[tuple[Frames, list[tuple[str, str]]]]] = deque()
-        for frames_ in recorded:
-            waiting.append(pool.submit(work, frames_))
-            if len(waiting) > jobs:
-                yield waiting.popleft().result()
-        while waiting:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _each(
+    work: partial[Answered], lots: Sequence[Loadable], inputs: pl.DataFrame, pool: Executor | None, jobs: int
+) -> Iterator[Answered]:
+    """The answers to the partitions, in their order; a process has one in memory, and loads it itself."""
+    if pool is None:
+        kept = {"store": SchemaStore(assert_formats=work.keywords["settings"].assert_formats), "repairers": Repairers()}
+        yield from (work({**lot.load(), "sources": inputs}, **kept) for lot in lots)
+        return
+    waiting: deque[Future[Answered]] = deque()
+    for lot in lots:
+        waiting.append(pool.submit(_elsewhere, work, lot, inputs))
+        if len(waiting) > jobs:
             yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+@no_collection()
+def _elsewhere(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame) -> Answered:
+    """The answer to a partition, in a process of the pool."""
+    store, repairers = _kept_here(work.keywords["settings"].assert_formats)
+    return work({**lot.load(), "sources": inputs}, store=store, repairers=repairers)
+
+
+@cache
+def _kept_here(assert_formats: bool) -> tuple[SchemaStore, Repairers]:  # noqa: FBT001 - of a setting
+    """What a process of the pool keeps from one partition to the next; it ends with the audit."""
+    return SchemaStore(assert_formats=assert_formats), Repairers()
 
 
 def _adapters(mappings: Mapping[str, Mapping[str, str]]) -> Sequence[type[Adapter]]:

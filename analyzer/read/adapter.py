@@ -36,6 +36,9 @@ class Adapter(ABC):
     """What in the records tells the format, in words."""
     loses: ClassVar[tuple[str, ...]]
     """What the format cannot prove, one sentence each."""
+    splits: ClassVar[bool] = False
+    """Whether some lines of a source can be read without those before; it then says so, by `Rows.need_source`, of the
+    records that cannot."""
 
     @abstractmethod
     def __init__(self, source: int, rows: Rows) -> None: ...

@@ -182,7 +182,7 @@ def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
     elif kind.startswith("http "):
         yield from _behind_headers(stream, kind.removeprefix("http "), digest)
     else:
-        yield from _lines(stream, digest)
+        yield from lines(stream, digest)
 
 
 def _behind_headers(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
@@ -234,8 +234,9 @@ def _batches(stream: Readable, digest: Digest) -> Iterator[_Batch]:
         yield _Batch([last], [size], sound or is_utf8(last), escaped=True)
 
 
-def _lines(stream: Readable, digest: Digest) -> Iterator[Block]:
-    line, record, offset = 1, 0, 0
+def lines(stream: Readable, digest: Digest, offset: int = 0) -> Iterator[Block]:
+    """The lines of a stream that begins at `offset` of its source; they are counted from there."""
+    line, record = 1, 0
     for raw, lengths, utf8, escaped in _batches(stream, digest):
         offsets = list(accumulate(lengths, initial=offset))
         offset = offsets.pop()

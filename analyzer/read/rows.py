@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from analyzer.read.columns import QUOTED, SHARED, Columns, iso_times
 from analyzer.read.wires import Wires
 
 Row = tuple[Any, ...]
+Scope = Literal["run", "sources", "range"]
 _TABLES, _LONGEST = 1024, 1 << 16  # whose texts are kept, so that one seen before costs a look; bytes of each
 
 # EVENTS as adapters append it: the time as written (`time_text`) or as microseconds since 1970 (`time_us`); the source
@@ -62,6 +63,10 @@ def no_collection() -> Iterator[None]:
             gc.freeze()
             gc.unfreeze()
             gc.enable()
+
+
+class NotAlone(Exception):
+    """What is read depends on what is read elsewhere: it has to be read with all before it."""
 
 
 class _Numbers(dict[str | None, int]):
@@ -123,10 +128,11 @@ class Rows:
     """The rows of the recorded frames, in the column order of `analyzer.frames`.
 
     Adapters append tuples to the lists; `events` takes the columns of EVENTS without `source` and with
-    `time_text, time_us` in the place of `time`. Strings must be valid Unicode (no lone surrogates).
+    `time_text, time_us` in the place of `time`. Strings must be valid Unicode (no lone surrogates). `scope` is what of
+    a run is read into these rows: all of it, some whole sources, or a range of one; the rest is read elsewhere.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, scope: Scope = "run") -> None:
         self.events: list[Row] = []
         self.faults: list[Row] = []
         self.session_states: list[Row] = []
@@ -139,8 +145,8 @@ class Rows:
         self.gates: list[Row] = []
         self.messages: list[Row] = []
         self.summaries: list[Row] = []
-        self.shared: dict[str, Any] = {}
-        """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file."""
+        self.scope = scope
+        self._shared: dict[str, Any] = {}
         self.whole: list[Row] = []
         """Events of whole records: event, session, turn, time, number, type, kind; the block says the rest."""
         self._sheets: list[Sheet] = []
@@ -154,6 +160,21 @@ class Rows:
         self.takes = 0
         self.count = 0
         """Events taken since the last `take`; those of `events` come on top."""
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What adapters keep for all sources of a run, by a name of their own: a session may go on in the next file.
+
+        Raises NotAlone where other sources are read elsewhere.
+        """
+        if self.scope != "run":
+            raise NotAlone
+        return self._shared
+
+    def need_source(self) -> None:
+        """Say that what comes depends on what the source held before. Raises NotAlone where that is read elsewhere."""
+        if self.scope == "range":
+            raise NotAlone
 
     def bulk(
         self,

@@ -32,6 +32,7 @@ class AgentsApi(Adapter):
         "Posted inputs are not echoed on the stream: without them late and refused results show as items only.",
         "Compaction leaves no record.",
     )
+    splits: ClassVar[bool] = True
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._source = source

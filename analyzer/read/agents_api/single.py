@@ -56,12 +56,29 @@ class Single:
 
     def __init__(self, rows: Rows, tables: Tables, parts: Parts) -> None:
         self.rows = rows
-        self.session: str | None = None
-        """The session that a record without one belongs to."""
+        self._session: str | None = None
         self._turn_session: dict[str, str] = {}
         self._event_number = 0
         self._tables = tables
         self._parts = parts
+
+    @property
+    def session(self) -> str | None:
+        """The session that a record without one belongs to: the one named last."""
+        if self._session is None:
+            self.rows.need_source()
+        return self._session
+
+    @session.setter
+    def session(self, session: str) -> None:
+        self._session = session
+
+    def _session_of(self, turn: str) -> str | None:
+        """The session that a record of this turn belongs to."""
+        if turn in self._turn_session:
+            return self._turn_session[turn]
+        self.rows.need_source()
+        return self.session
 
     def read(self, block: Block, source: int) -> list[int]:
         """Append the rows of a block that may hold a record which the fast decoder refuses; see `Adapter.read`."""
@@ -132,7 +149,7 @@ class Single:
                 session = record.subagent.session_id
             session = session or place.session
         if session is None:
-            session = self.session if turn is None else self._turn_session.get(turn, self.session)
+            session = self.session if turn is None else self._session_of(turn)
         event = self.event(record, native, kind, session, turn, pointer, place)
         self._parts.append(record, native, kind, At(event, session, turn, place.accepted, place.key))
         return True
@@ -273,7 +290,7 @@ class Single:
     def _take_item(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
         """An item as list endpoints give it."""
         turn = record.turn_id
-        session = place.session or self._turn_session.get(turn or "", self.session)
+        session = place.session or self._session_of(turn or "")
         event = self.event(record, record.type or "", "item", session, turn, pointer, place)
         item, faults = held(decode_item, raw, Item())
         self._report(event, faults, "")

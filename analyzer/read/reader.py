@@ -1,0 +1,218 @@
+"""The records of one source, each given to the adapter that knows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from analyzer.errors import InputError
+from analyzer.frames import SOURCES
+from analyzer.read.adapter import Adapter
+from analyzer.read.files import Source, Stream
+from analyzer.read.recording import Recording
+from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
+from analyzer.read.recover import Fault, Unreadable, closed, parse
+from analyzer.read.rows import Rows, event_number
+
+MOST_STRANGE = 20_000
+"""Records in which no adapter knew a thing: the rest is not looked at, each would be by all."""
+
+_UNREADABLE = ("unreadable", "truncated", "too_large")
+_LONG = 1 << 16
+_SNIFFED = 24  # records of the head that are parsed to tell the format
+
+
+@dataclass(frozen=True)
+class Known:
+    """The formats there are, and the one that was named."""
+
+    input_format: str | None
+    adapters: Sequence[type[Adapter]]
+
+    def likely(self, source: Source, head: bytes, kind: str) -> list[str]:
+        """The formats of a source that begins so, the surest first."""
+        return [self.input_format] if self.input_format else ranked(head, kind, source.path, self.adapters)
+
+
+def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:
+    """Read a whole source; its row of SOURCES. Rows go to the recording by themselves, but for the last."""
+    count = Tally(sha256())
+    head = stream.peek(HEAD)
+    kind = framing(head)
+    names = known.likely(source, head, kind)
+    reader = Reader(source, rows, names, known.adapters)
+    # Where rows are handed over must not depend on the sources before: some things are looked for in one lot of rows.
+    begun = rows.count
+    if names or source.named:
+        for block in blocks(stream, kind, count):
+            reader.take(block)
+            rows.settle()
+            if not reader.known and reader.records > MOST_STRANGE:
+                break
+            if rows.count - begun >= recording.BLOCK:
+                recording.add(rows.take())
+                begun = 0
+    while rest := stream.read(1 << 20):  # the digest is of the whole
+        count.update(rest)
+    reader.close()
+    stream.close()
+    beside = Path(f"{source.real or source.path}-wal")
+    if kind == "sqlite" and beside.is_file() and beside.stat().st_size:
+        detail = "what its write-ahead log holds was not read: close the database, or run a checkpoint, first"
+        recording.problems.append(InputError(detail, file=source.path))
+    if stream.problem is not None:
+        recording.problems.append(
+            InputError(f"{stream.problem}; what came before it was read", file=source.path, advice="")
+        )
+    rows.settle()
+    if rows.count >= recording.BLOCK:
+        recording.add(rows.take())
+    row = {
+        "source": source.number,
+        "path": source.path,
+        "format": ",".join(sorted(reader.known)),
+        "sha256": count.digest.hexdigest(),
+        "bytes": count.bytes,
+        "records": reader.records,
+        "unreadable": reader.unreadable + (stream.problem is not None),
+    }
+    assert list(row) == list(SOURCES)
+    return row
+
+
+class Tally:
+    """Counts the bytes on their way to the digest."""
+
+    def __init__(self, digest: Any) -> None:
+        self.digest = digest
+        self.bytes = 0
+
+    def update(self, data: bytes, /) -> None:
+        """Take some more of them."""
+        self.bytes += len(data)
+        self.digest.update(data)
+
+
+class Reader:
+    """The records of one source, each given to the adapter that knows it."""
+
+    def __init__(self, source: Source, rows: Rows, names: Sequence[str], adapters: Sequence[type[Adapter]]) -> None:
+        """`names` are the formats that are likely, as `ranked` gives them; `adapters` all there are."""
+        self._source = source
+        self._known_adapters = adapters
+        self._rows = rows
+        self._adapters: dict[str, Adapter] = {}
+        self.known: set[str] = set()
+        self.records = 0
+        self.unreadable = 0
+        self._order = names or [adapter.name for adapter in adapters]
+
+    def _adapter(self, name: str) -> Adapter:
+        if name not in self._adapters:
+            make = next(adapter for adapter in self._known_adapters if adapter.name == name)
+            self._adapters[name] = make(self._source.number, self._rows)
+        return self._adapters[name]
+
+    def take(self, block: Block) -> None:
+        """Append the rows of the block."""
+        for offset, length, line in block.oversized:
+            detail = f"the record has {length} bytes, the limit is {MAX_RECORD}"
+            place = block.offset.index(offset) if offset in block.offset else 0
+            event = event_number(self._source.number, block.first + place)
+            self._broken(event, offset, length, line, "", "too_large", detail)
+        self.unreadable += len(block.oversized)
+        before = len(self._rows.faults)
+        left = self._adapter(self._order[0]).read(block)
+        self.records += len(block.raw) + len(block.oversized)
+        if len(left) < len(block.raw):
+            self.known.add(self._order[0])
+        for strange, index in enumerate(left):
+            if strange > MOST_STRANGE and not self.known:
+                self._rows.need_source()  # whether something is known is for all of it to say
+                break
+            self._other(block, index)
+        joined = Counter(block.line[index] for index in block.joined)
+        for line, more in sorted(joined.items()):
+            event = event_number(self._source.number, block.first + block.line.index(line))
+            self._rows.faults.append((event, None, *Fault("line_end_missing", "", f"{more + 1} records")))
+        # Bodies of exchanges too.
+        self.unreadable += len({fault[0] for fault in self._rows.faults[before:] if fault[2] in _UNREADABLE})
+
+    def _other(self, block: Block, index: int) -> None:
+        """A record that the file's first adapter does not know."""
+        raw = block.raw[index]
+        if not raw.strip() or raw.strip() == b"[DONE]":  # the end mark of many event streams
+            self.records -= 1
+            return
+        parsed = parse(raw)
+        event = event_number(self._source.number, block.first + index)
+        place = (event, block.offset[index], block.length[index], block.line[index])
+        pointer = "" if block.pointer is None else block.pointer[index]
+        if isinstance(parsed, Unreadable):
+            last = block.torn and index == len(block.raw) - 1
+            fault = "truncated" if last and parsed.cut else "unreadable"
+            self._broken(*place, pointer, fault, parsed.detail, parsed.at)
+            return
+        value, faults = parsed
+        scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in self._known_adapters]
+        for score, name in sorted(scores, key=lambda pair: -pair[0]):
+            if score > 0 and name != self._order[0]:
+                self._rows.need_source()  # another adapter knows what it saw of the source, and there may be more of it
+                if not self._adapter(name).read(block.only(index)):
+                    self.known.add(name)
+                    return
+        native = value.get("type") if isinstance(value, dict) else None
+        self._event(*place, pointer, native[:200] if isinstance(native, str) else "", "unknown")
+        for found in faults:
+            self._rows.faults.append((event, None, *found))
+
+    def _broken(  # noqa: PLR0917 - a row of FAULTS
+        self,
+        event: int,
+        offset: int,
+        length: int,
+        line: int,
+        pointer: str,
+        fault: str,
+        detail: str,
+        at: int | None = None,
+    ) -> None:
+        self._event(event, offset, length, line, pointer, "", "broken")
+        self._rows.faults.append((event, None, *Fault(fault, "", detail, at)))
+
+    def _event(self, event: int, offset: int, length: int, line: int, pointer: str, native: str, kind: str) -> None:  # noqa: PLR0917 - a row of EVENTS
+        place = (event, None, offset, length, line, pointer)
+        self._rows.events.append((*place, None, None, None, native, kind, None, None))
+
+    def close(self) -> None:
+        """The source is at its end."""
+        for adapter in self._adapters.values():
+            adapter.close()
+
+
+def ranked(head: bytes, kind: str, path: str, adapters: Sequence[type[Adapter]]) -> list[str]:
+    """The adapters that know records of the head, the surest first."""
+    values = first_values(head, kind)
+    scores = [(adapter.sniff(values, path), adapter.name) for adapter in adapters] if values else []
+    return [name for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0]
+
+
+def first_values(head: bytes, kind: str) -> list[Any]:
+    """The first records of a head, parsed; a document that does not end inside the head is read as far as it goes."""
+    values = []
+    for block in blocks(BytesIO(head), kind, Tally(sha256())):
+        block.part()
+        for raw in block.raw[:_SNIFFED]:
+            parsed = parse(raw)
+            if isinstance(parsed, Unreadable) and len(raw) > _LONG:
+                parsed = parse(closed(raw))  # the first record is longer than the head
+            if not isinstance(parsed, Unreadable):
+                values.append(parsed[0])
+        if len(values) >= _SNIFFED:
+            break
+    return values

@@ -1,0 +1,263 @@
+"""Recorded frames on disk, split by session: what is held in memory is bounded by a partition and not by the log.
+
+Several processes may write into one folder, each as a share of its own. A share that begins in the middle of a source
+counts events and lines from there on; where it begins is known when all those before it were read, so it is added when
+the rows are read back.
+
+A file holds many small frames one after the other, as Arrow streams: a file for each would take most of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import polars as pl
+
+from analyzer.frames import PART_BITS, RECORDED
+from analyzer.read.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
+
+Frames = dict[str, pl.DataFrame]
+
+_WHOLE, _HOMELESS = -1, -2  # in the place of a part: what goes with every part, and events without a session
+_HOUSED = 999_999  # the share of events that got their session in the end
+_TURNS = pl.Schema({"turn": pl.String(), "session": pl.String()})
+_FIRSTS = pl.Schema({"source": pl.Int64(), "session": pl.String(), "event": pl.Int64()})
+
+
+class Shift(NamedTuple):
+    """How many records and lines of its source come before a share."""
+
+    records: int
+    lines: int
+
+
+NOTHING_BEFORE = Shift(0, 0)
+
+
+class Piece(NamedTuple):
+    """Where some rows of one frame lie."""
+
+    part: int
+    frame: str
+    share: int
+    file: str
+    offset: int
+    length: int
+
+
+def partition_of(session: str | None, partitions: int) -> int:
+    """The partition of a session: a hash of our own, because Polars' changes between versions."""
+    return _hash(session) % partitions
+
+
+def _hash(session: str | None) -> int:
+    return crc32((session or "").encode("utf-8", "surrogatepass"))
+
+
+def split(frames: Frames, partitions: int, within: int = 1) -> Iterator[tuple[int, Frames]]:
+    """The frames by session; tables, which belong to no session, go with every part that may need them.
+
+    `within` is in how many parts all of them were split before: those of one part are split once more.
+    """
+    names = pl.concat([frame["session"] for name, frame in frames.items() if name != "tables"]).unique()
+    where = pl.DataFrame(
+        {"session": names, "partition": [_hash(name) // within % partitions for name in names]},
+        schema={"session": pl.String, "partition": pl.Int64},
+    )
+    parted = {
+        name: frame.join(where, on="session", how="left", nulls_equal=True, maintain_order="left").partition_by(
+            "partition", maintain_order=True, include_key=False, as_dict=True
+        )
+        for name, frame in frames.items()
+        if name != "tables"
+    }
+    for number in range(partitions):
+        part = {name: parts.get((number,), frames[name].clear()) for name, parts in parted.items()}
+        yield number, {name: part.get(name, frames["tables"]) for name in RECORDED}
+
+
+def without(frames: Frames, sources: tuple[int, ...]) -> Frames:
+    """The frames without the events of some sources."""
+    if not sources:
+        return frames
+    return {
+        name: frame if name == "tables" else frame.filter(~SOURCE_OF.is_in(sources)) for name, frame in frames.items()
+    }
+
+
+@dataclass
+class Spill:
+    """Writes the frames of one share into a folder."""
+
+    folder: Path
+    parts: int
+    share: int = 0
+    sizes: list[int] = field(default_factory=list)
+    """Events of each part."""
+    adrift: set[str] = field(default_factory=set)
+    """Turns of events that name no session."""
+    pieces: list[Piece] = field(default_factory=list)
+    _files: int = 0
+
+    def __post_init__(self) -> None:
+        self.sizes = self.sizes or [0] * self.parts
+
+    def add(self, frames: Frames) -> None:
+        """Write some frames, those of events without a session apart."""
+        placed, homeless = apart(frames)
+        beside = {"turns": turns_of(placed), "firsts": firsts_of(placed), "tables": placed["tables"]}
+        lots = [(_WHOLE, beside), *self._split(placed)]
+        if homeless["events"].height:
+            self.adrift.update(homeless["events"]["turn"].drop_nulls())
+            lots.append((_HOMELESS, homeless))
+        self._write(lots)
+
+    def add_placed(self, frames: Frames) -> None:
+        """Write frames of events that all have their session."""
+        self._write(self._split(frames))
+
+    def add_tables(self, tables: pl.DataFrame) -> None:
+        """Write tables that are whole."""
+        self._write([(_WHOLE, {"tables": tables})])
+
+    def _split(self, frames: Frames) -> Iterator[tuple[int, Frames]]:
+        for number, part in split(frames, self.parts):
+            self.sizes[number] += part["events"].height
+            yield number, {name: frame for name, frame in part.items() if name != "tables"}
+
+    def _write(self, lots: Iterable[tuple[int, Frames]]) -> None:
+        name = f"{self.share:06}.{self._files:06}.arrows"
+        self._files += 1
+        with (self.folder / name).open("wb") as file:
+            for part, frames in lots:
+                for frame, rows in frames.items():
+                    if rows.height:
+                        since = file.tell()
+                        rows.write_ipc_stream(file, compression="lz4")
+                        self.pieces.append(Piece(part, frame, self.share, name, since, file.tell() - since))
+
+    def discard(self) -> None:
+        """Take back what this share wrote."""
+        for file in self.folder.glob(f"{self.share:06}.*"):
+            file.unlink()
+
+
+@dataclass
+class Spilled:
+    """What all shares wrote into a folder."""
+
+    folder: Path
+    parts: int
+    sizes: list[int] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    shifts: dict[int, Shift] = field(default_factory=dict)
+
+    def take(self, spill: Spill, shift: Shift) -> None:
+        """Count a share, before which its source has `shift`."""
+        self.sizes = [sum(pair) for pair in zip(self.sizes or [0] * self.parts, spill.sizes, strict=True)]
+        self.pieces += spill.pieces
+        self.shifts[spill.share] = shift
+
+    def settle(self) -> None:
+        """Give events without a session one, and keep each table once; to be called when all shares are there."""
+        last = Spill(self.folder, self.parts, _HOUSED)
+        tables = pl.concat([RECORDED["tables"].to_frame(), *self._read("tables")])
+        last.add_tables(tables.unique("table", keep="first", maintain_order=True))
+        if any(piece.part == _HOMELESS for piece in self.pieces):
+            turns = pl.concat([_TURNS.to_frame(), *self._read("turns")])
+            firsts = pl.concat([_FIRSTS.to_frame(), *self._read("firsts")])
+            homes = Homes(self._read("events", _HOMELESS), turns, firsts)
+            for pieces in _by_file(piece for piece in self.pieces if piece.part == _HOMELESS):
+                found = {piece.frame: rows for piece, rows in _rows(self.folder, pieces, self.shifts)}
+                last.add_placed(
+                    homes.housed({name: found.get(name, schema.to_frame()) for name, schema in RECORDED.items()})
+                )
+        self.pieces = [piece for piece in self.pieces if piece.part >= 0]
+        self.take(last, NOTHING_BEFORE)
+
+    def _read(self, frame: str, part: int = _WHOLE) -> Iterator[pl.DataFrame]:
+        pieces = [piece for piece in self.pieces if piece.part == part and piece.frame == frame]
+        return (rows for _, rows in _rows(self.folder, pieces, self.shifts))
+
+    def lots(self, strange: tuple[int, ...], *, limit: int, at_least: int) -> list[Lot]:
+        """Parts in lots of about `limit` events each, as many as there are processes or a multiple of it."""
+        most = -(-sum(self.sizes) // (limit * at_least)) or 1
+        groups: list[list[int]] = [[] for _ in range(min(most * at_least, self.parts))]
+        held = [0] * len(groups)
+        for number in sorted(range(self.parts), key=lambda number: -self.sizes[number]):
+            least = held.index(min(held))
+            groups[least].append(number)
+            held[least] += self.sizes[number]
+        pieces: dict[int, list[Piece]] = {}
+        for piece in self.pieces:
+            pieces.setdefault(piece.part, []).append(piece)
+        found = []
+        for group in groups:
+            mine = sorted(
+                (piece for part in (_WHOLE, *group) for piece in pieces.get(part, ())),
+                key=lambda piece: (piece.file, piece.offset),
+            )
+            shifts = {piece.share: self.shifts[piece.share] for piece in mine}
+            lot = Lot(self.folder, tuple(mine), shifts, strange)
+            slices = -(-self.sizes[group[0]] // limit) if len(group) == 1 else 1
+            found += [replace(lot, slices=(at, slices, self.parts)) if slices > 1 else lot for at in range(slices or 1)]
+        return found
+
+
+@dataclass(frozen=True)
+class Lot:
+    """Where the frames of some sessions lie: some parts, or a slice of one; any process may load them."""
+
+    folder: Path
+    pieces: tuple[Piece, ...]
+    shifts: Mapping[int, Shift]
+    strange: tuple[int, ...] = ()
+    """Sources that are left out."""
+    slices: tuple[int, int, int] | None = None
+    """Of one part that is too large: which slice, of how many, and in how many parts all was split."""
+
+    def load(self) -> Frames:
+        """The recorded frames, each in the order of its events."""
+        found: dict[str, list[pl.DataFrame]] = {name: [schema.to_frame()] for name, schema in RECORDED.items()}
+        for piece, rows in _rows(self.folder, self.pieces, self.shifts):
+            found[piece.frame].append(rows if self.slices is None or piece.part < 0 else self._slice(rows))
+        return without({name: _in_order(pl.concat(pieces)) for name, pieces in found.items()}, self.strange)
+
+    def _slice(self, frame: pl.DataFrame) -> pl.DataFrame:
+        assert self.slices is not None
+        number, slices, within = self.slices
+        names = frame["session"].unique()
+        mine = [name for name in names if _hash(name) // within % slices == number]
+        return frame.filter(pl.col("session").is_in(pl.Series(mine, dtype=pl.String).implode(), nulls_equal=True))
+
+
+def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    if "event" not in frame.columns or frame["event"].is_sorted():
+        return frame
+    return frame.sort("event", maintain_order=True)
+
+
+def _by_file(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    return (list(group) for _, group in groupby(pieces, key=lambda piece: piece.file))
+
+
+def _rows(folder: Path, pieces: Iterable[Piece], shifts: Mapping[int, Shift]) -> Iterator[tuple[Piece, pl.DataFrame]]:
+    """The rows of some pieces, counted from the beginning of their sources."""
+    for group in _by_file(pieces):
+        with (folder / group[0].file).open("rb") as file:
+            for piece in group:
+                file.seek(piece.offset)
+                rows = pl.read_ipc_stream(file.read(piece.length))
+                yield piece, _shifted(rows, shifts[piece.share])
+
+
+def _shifted(frame: pl.DataFrame, shift: Shift) -> pl.DataFrame:
+    if shift == NOTHING_BEFORE or "event" not in frame.columns:
+        return frame
+    frame = frame.with_columns(pl.col("event") + (shift.records << PART_BITS))
+    return frame.with_columns(pl.col("line") + shift.lines) if "line" in frame.columns else frame
