@@ -8,7 +8,7 @@ what was wrong, which is kept as a fault.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,26 +22,21 @@ from analyzer.read.values import first
 
 R = TypeVar("R")
 Q = TypeVar("Q")
-Q_co = TypeVar("Q_co", covariant=True)
 
 _SURROGATES = (b"\\ud", b"\\uD")
 _NONE: Sequence[Fault] = ()
 
 
-class Usual(Protocol[Q_co]):
+class Usual(NamedTuple, Generic[Q]):
     """What takes the records of the usual kinds, nearly all of a long log, with as little as can be done for each.
 
-    `take` may raise msgspec.DecodeError, and appends and remembers nothing where it does or where it gives false: the
-    record is then read as any other. Its rows go to sheets and to `Rows.whole`.
+    `decode` reads what `take` needs; that appends the rows of a record, given the number of its event, and says whether
+    it is of a usual kind. It may raise msgspec.DecodeError, and appends and remembers nothing where it does or where it
+    gives false: the record is then read as any other. Its rows go to sheets and to `Rows.whole`.
     """
 
-    def decode(self, raw: bytes, /) -> Q_co:
-        """Read what `take` needs."""
-        ...
-
-    def take(self, record: Any, event: int, /) -> bool:
-        """Append the rows of a record; whether it is of a usual kind."""
-        ...
+    decode: Callable[[bytes], Q]
+    take: Callable[[Q, int], bool]
 
 
 class Opened(NamedTuple, Generic[R]):
