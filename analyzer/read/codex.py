@@ -5,6 +5,7 @@ A response item is what the model saw, an event what was run; both speak of one 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ import msgspec
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.executions import Execution, execution_of, outcome_of
+from analyzer.read.openai.executions import Execution, execution_in, execution_of, outcome_of
 from analyzer.read.openai.items import At, Item, Items
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.printed import PRINTED, Printed
@@ -26,6 +27,8 @@ from analyzer.read.openai.rollout import (
     Message,
     Output,
     Payload,
+    Piece,
+    Plain,
     Quick,
     Told,
     event_of,
@@ -36,8 +39,8 @@ from analyzer.read.openai.rollout import (
     quick_of,
 )
 from analyzer.read.openai.thread import Thread
-from analyzer.read.rows import Rows, Sheet
-from analyzer.read.values import arguments, first, text_of
+from analyzer.read.rows import Rows
+from analyzer.read.values import Raw, arguments, first, text_of
 
 _NOTICES = frozenset(
     {
@@ -49,9 +52,8 @@ _LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context"
 _ENDS = {"task_complete": "completed", "turn_complete": "completed", "turn_aborted": "cancelled"}
 _BEGINS = frozenset({"task_started", "turn_started"})
 _RAN = frozenset({"item_completed", "mcp_tool_call_end", "exec_command_end", "dynamic_tool_call_response"})
-_PAIR = {"pair_id": "call_id"}
-_STARTED = ("call_id", "kind", "server", "name", "text", "container", "status", "pointer")
-_ENDED = ("success", "status", "error", "text", "container", "structured", "pointer")
+_TELLING = _RAN | _BEGINS | _ENDS.keys() | {"thread_rolled_back"}
+_NAMES = 10_000
 _CALLS = ("function_call", "custom_tool_call", "tool_search_call", "local_shell_call")
 
 
@@ -83,36 +85,10 @@ class Codex(RecordAdapter[Line]):
             usual=Usual(quick_of, self._usual),
         )
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
-        self._cursor = Cursor(rows)
+        self._cursor = Cursor(rows, placed=True)
         self._printed = Printed(rows, self._cursor, self._thread)
         self._memories = (self._thread, self._items.ledger)
-        wire = {"wire": self.name}
-        told = ("event", "session", "turn", "item_id", "call_id")
-        call = wire | {"stage": "done", "owed_by": "client"}
-        function = call | {"container": "text", "pointer": "/payload/arguments"}
-        custom = call | {"kind": "custom", "container": "free", "pointer": "/payload/input"}
-        output = wire | {"stage": "echo", "container": "text", "pointer": "/payload/output"}
-        self._functions = rows.sheet(
-            Sheet("call_sightings", (*told, "kind", "server", "name", "text", "status"), constant=function, same=_PAIR)
-        )
-        self._customs = rows.sheet(
-            Sheet("call_sightings", (*told, "server", "name", "text", "status"), constant=custom, same=_PAIR)
-        )
-        self._outputs = rows.sheet(
-            Sheet("result_sightings", (*told, "name", "status", "text"), constant=output, same=_PAIR)
-        )
-        ran = wire | {"stage": "executor"}
-        self._started = rows.sheet(
-            Sheet(
-                "call_sightings",
-                ("event", "session", "turn", *_STARTED),
-                constant=ran | {"owed_by": "client"},
-                same=_PAIR,
-            )
-        )
-        self._ended = rows.sheet(Sheet("result_sightings", (*told, *_ENDED), constant=ran, same=_PAIR))
-        said = ("event", "session", "turn", "item_id", "role", "phase", "status", "text")
-        self._messages = rows.sheet(Sheet("messages", said, constant={"pointer": "/payload/content"}))
+        self._named: dict[tuple[str, str | None], tuple[str, str | None, str | None]] = {}
 
     @staticmethod
     def knows(record: Any) -> bool:
@@ -169,59 +145,78 @@ class Codex(RecordAdapter[Line]):
     # --- the usual lines --------------------------------------------------------------------------------------------
 
     def _usual(self, line: Quick, event: int) -> bool:
-        native, thread, kind = line.type, self._thread, "notice"
+        native, thread = line.type, self._thread
+        turn, kind = thread.turn, "notice"
         if native == "response_item":
             item = item_of(line.payload)
+            native, kind = item.native, "item"
             noted = item.internal_chat_message_metadata_passthrough or item.metadata
-            turn, native, kind = (noted and noted.turn_id) or thread.turn, item.native, "item"
-            if isinstance(item, Output):
-                turn = thread.turns.get(item.call_id, turn)
-            if not self._usual_item(item, event, turn):
-                return False
-        elif native in {"event_msg", "turn_context"}:
+            turn = self._usual_item(item, event, (noted and noted.turn_id) or turn)
+        elif native == "event_msg":
             told = event_of(line.payload)
-            turn = told.turn_id or thread.turn
-            if native == "turn_context":
-                self._context(told, event)
-                kind = "turn"
-            else:
-                native = told.type or ""
-                if native in _RAN and first(told.item) != b"{":
+            turn, native = told.turn_id or turn, told.type or ""
+            if native in _TELLING:
+                if native in _RAN and told.item is None:
                     return False
-                kind = self._happened(native, told, event, turn)
-        elif native in _NOTICES and first(line.payload) == b"{":
-            turn = thread.turn
-        else:
+                ran = None if told.item is None else execution_in(told.item)
+                kind = self._happened(native, event, turn, ran, told.error)
+        elif native == "turn_context":
+            self._context(event_of(line.payload), event)
+            turn, kind = thread.turn, "turn"
+        elif native not in _NOTICES or first(line.payload) != b"{":
             return False
-        self._rows.whole.append((event, thread.session, turn, line.timestamp, line.ordinal, native, kind))
+        self._rows.whole.append((event, thread.session, turn, line.timestamp, line.ordinal, native, kind, ""))
         return True
 
-    def _usual_item(self, item: Told, event: int, turn: str | None) -> bool:
-        thread = self._thread
-        place = (event, thread.session, turn)
+    def _usual_item(self, item: Told, event: int, turn: str | None) -> str | None:
+        """Append the rows of an item; the turn that it is of."""
+        thread, wire = self._thread, self.name
+        session = thread.session
         if isinstance(item, Output):
-            emission = thread.answered(item.call_id, item.id)
-            self._outputs.append((*place, emission, item.call_id, item.name, item.status, item.output))
+            call_id = item.call_id
+            turn = thread.turn_of(call_id, turn)
+            emission = thread.answered(call_id, item.id)
+            output = item.output
+            text, container = (output, "text") if isinstance(output, str) else (_joined(output), "parts")
+            self._rows.result_sightings.append(
+                (
+                    *(event, session, turn, wire, "echo", emission, call_id, call_id, item.name, None, item.status),
+                    *(None, text, container, None, None, None, "/payload/output"),
+                )
+            )
         elif isinstance(item, FunctionCall):
-            if not item.call_id:
-                return False
-            emission = thread.called(item.call_id, item.id, turn, item.arguments)
-            self._items.ledger.called(thread.session, item.call_id, emission)
-            named = self._items.server_of(item.name, item.namespace)
-            self._functions.append((*place, emission, item.call_id, *named, item.arguments, item.status))
+            call_id, text = item.call_id, item.arguments
+            emission = thread.called(call_id, item.id, turn, text)
+            kind, server, name = self._server_of(item.name, item.namespace)
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, wire, "done", None, emission, call_id, call_id, kind, server, name, text),
+                    *("text", item.status, "client", None, "/payload/arguments"),
+                )
+            )
         elif isinstance(item, Message):
-            if any(part.content for part in item.content):
-                return False
-            text = "\n".join([part.text for part in item.content if part.text is not None])
-            self._messages.append((*place, item.id, item.role, item.phase, item.status, text))
+            text = _joined(item.content)
+            said = (item.role, item.phase, item.status, text, "/payload/content")
+            self._rows.messages.append((event, session, turn, item.id, *said))
         elif isinstance(item, CustomCall):
-            if not item.call_id:
-                return False
-            emission = thread.called(item.call_id, item.id, turn, item.input)
-            self._items.ledger.called(thread.session, item.call_id, emission)
+            call_id, text = item.call_id, item.input
+            emission = thread.called(call_id, item.id, turn, text)
             server = None if item.namespace == item.name else item.namespace
-            self._customs.append((*place, emission, item.call_id, server, item.name, item.input, item.status))
-        return True
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, wire, "done", None, emission, call_id, call_id, "custom", server),
+                    *(item.name, text, "free", item.status, "client", None, "/payload/input"),
+                )
+            )
+        return turn
+
+    def _server_of(self, name: str, namespace: str | None) -> tuple[str, str | None, str | None]:
+        found = self._named.get((name, namespace))
+        if found is None:
+            found = self._items.server_of(name, namespace)
+            if len(self._named) < _NAMES:
+                self._named[name, namespace] = found
+        return found
 
     def _meta(self, payload: Payload, number: int | None) -> None:
         copied = self._thread.session is not None and payload.id != self._thread.session
@@ -262,7 +257,8 @@ class Codex(RecordAdapter[Line]):
         native, turn = payload.type or "", payload.turn_id or self._thread.turn
         kind = "turn" if native in _BEGINS or native in _ENDS else "notice"
         event, _ = self._cursor.event(native, kind, self._thread.session, turn=turn, number=number)
-        self._happened(native, payload, event, turn)
+        ran = execution_of(payload) if native in _RAN else None
+        self._happened(native, event, turn, ran, payload.error)
 
     def _context(self, told: Event | Payload, event: int) -> None:
         thread = self._thread
@@ -280,7 +276,7 @@ class Codex(RecordAdapter[Line]):
         emission = None
         if call_id is not None:
             if native.endswith("_output"):
-                turn = thread.turns.get(call_id, turn)
+                turn = thread.turn_of(call_id, turn)
                 emission = thread.answered(call_id, payload.id)
             elif native in _CALLS:
                 emission = thread.called(call_id, payload.id, turn, _told(payload))
@@ -288,16 +284,15 @@ class Codex(RecordAdapter[Line]):
         at = At(event, thread.session, turn, emission=emission, member="/payload")
         self._items.take(payload, at)
 
-    def _happened(self, native: str, told: Event | Payload, event: int, turn: str | None) -> str:
+    def _happened(self, native: str, event: int, turn: str | None, ran: Execution | None, error: Raw) -> str:
         """Append what an event tells; the kind of the event."""
         thread = self._thread
         if native in _BEGINS or native in _ENDS:
             status = _ENDS.get(native, "in_progress")
-            self._rows.turn_states.append((event, thread.session, turn, None, None, status, text_of(told.error)))
+            self._rows.turn_states.append((event, thread.session, turn, None, None, status, text_of(error)))
             thread.turn = turn
             return "turn"
         if native in _RAN:
-            ran = execution_of(told)
             if ran is not None:
                 self._executed(ran, event, turn)
         elif native == "thread_rolled_back":
@@ -307,17 +302,27 @@ class Codex(RecordAdapter[Line]):
     def _executed(self, ran: Execution, event: int, turn: str | None) -> None:
         """What was run for a call: its arguments, and its result where that is not in the transcript yet."""
         thread, call_id = self._thread, ran.call_id
-        place = (event, thread.session, thread.turns.get(call_id, turn))
-        if bytes(ran.arguments):
+        session, turn = thread.session, thread.turn_of(call_id, turn)
+        if ran.arguments:
             text, container = arguments(ran.arguments)
-            named = (ran.kind, ran.server, ran.name)
-            self._started.append((*place, call_id, *named, text, container, ran.status, f"/payload{ran.to_arguments}"))
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, self.name, "executor", None, None, call_id, call_id),
+                    *(ran.kind, ran.server, ran.name, text, container, ran.status, "client", None),
+                    f"/payload{ran.to_arguments}",
+                )
+            )
         nth = thread.ran(call_id)
         if thread.is_told(call_id):
             return  # a process in the background ends long after the model had its answer
         done = outcome_of(ran)
-        came = (done.success, ran.status, done.error, done.text, done.container, done.structured)
-        self._ended.append((*place, f"{call_id}@{nth}", call_id, *came, f"/payload{ran.to_result}"))
+        self._rows.result_sightings.append(
+            (
+                *(event, session, turn, self.name, "executor", f"{call_id}@{nth}", call_id, call_id),
+                *(None, done.success, ran.status, done.error, done.text, done.container, done.structured, None, None),
+                f"/payload{ran.to_result}",
+            )
+        )
 
     def _compacted(self, payload: Payload, number: int | None) -> None:
         """A new beginning of the history: the calls and results it keeps are copies."""
@@ -343,7 +348,7 @@ class Codex(RecordAdapter[Line]):
             item.call_id
             for item in history
             if item.call_id in answered
-            and self._thread.texts.get(item.call_id or "") == hash(_told(item))
+            and self._thread.is_same(item.call_id or "", _told(item))
             and item.type in _CALLS
         }
         for index, item in enumerate(history):
@@ -356,18 +361,18 @@ class Codex(RecordAdapter[Line]):
     def _copied(self, item: Kept, native: str, member: str, number: int | None) -> None:
         """A half of a pair, or a call that is not as it was, in a replacement history."""
         call_id = item.call_id or ""
-        turn = self._thread.turns.get(call_id, self._thread.turn)
+        turn = self._thread.turn_of(call_id, self._thread.turn)
         event, _ = self._cursor.event(native, "item", self._thread.session, member=member, turn=turn, number=number)
         place = (event, self._thread.session, turn, self.name, "history")
         if native.endswith("_output"):
-            emission = self._thread.outputs.get(call_id, (0, f"{call_id}!0"))[1]
+            emission = self._thread.answer(call_id)
             nothing = (None, None, None, None, None, "absent", None, None, None)
             self._rows.result_sightings.append((*place, emission, call_id, call_id, *nothing, ""))
             return
-        emission = self._items.ledger.emission(self._thread.session, call_id, item.id) or f"{call_id}#0"
+        emission = self._thread.emission(call_id, item.id)
         text: str | None = None
         container, where = "absent", ""
-        if self._thread.texts.get(call_id) != hash(_told(item)):
+        if not self._thread.is_same(call_id, _told(item)):
             free = bool(bytes(item.input))
             text, container = (text_of(item.input), "free") if free else arguments(item.arguments)
             where = "/input" if free else "/arguments"
@@ -380,6 +385,10 @@ class Codex(RecordAdapter[Line]):
                 *(None, "client", None, where),
             )
         )
+
+
+def _joined(parts: Sequence[Plain | Piece]) -> str:
+    return "\n".join([part.text for part in parts if part.text is not None])
 
 
 def _told(item: Item | Kept) -> str | None:

@@ -38,7 +38,6 @@ _EVENT_COLUMNS = (
 
 
 _TYPES = {"time_text": pl.String(), "time_us": pl.Int64(), **EVENTS}
-_AT_TOP = {"pointer": ""}
 _ROWS = pl.Schema({name: _TYPES[name] for name in _EVENT_COLUMNS})
 
 
@@ -75,29 +74,6 @@ class _Numbers(dict[str | None, int]):
     def __missing__(self, name: str | None) -> int:
         number = self[name] = len(self)
         return number
-
-
-class Sheet(list[Row]):
-    """Rows of one frame that hold what differs between them, the number of the event first; see `Rows.bulk`.
-
-    `shared` names those of the columns that are texts which recur.
-    """
-
-    def __init__(
-        self,
-        frame: str,
-        columns: Sequence[str],
-        *,
-        constant: Mapping[str, str] | None = None,
-        same: Mapping[str, str] | None = None,
-        shared: Sequence[str] = (),
-    ) -> None:
-        super().__init__()
-        self.frame = frame
-        self.columns = columns
-        self.constant = constant or {}
-        self.same = same or {}
-        self.shared = shared
 
 
 class _Bulk:
@@ -148,8 +124,7 @@ class Rows:
         self.scope = scope
         self._shared: dict[str, Any] = {}
         self.whole: list[Row] = []
-        """Events of whole records: event, session, turn, time, number, type, kind; the block says the rest."""
-        self._sheets: list[Sheet] = []
+        """Events of the block that is read: event, session, turn, time, number, type, kind, pointer; `place` them."""
         self._known_tables: set[str] = set()
         self._digests: dict[tuple[bytes, str, str | None], str] = {}
         self._wires = Wires()
@@ -214,22 +189,17 @@ class Rows:
             self.count += height
         return since
 
-    def sheet(self, sheet: Sheet) -> Sheet:
-        """Take what is appended to the sheet too."""
-        self._sheets.append(sheet)
-        return sheet
-
     def place(self, base: int, offset: Sequence[int], length: Sequence[int], line: Sequence[int]) -> None:
         """Say where the records of the events in `whole` lie; `base` is the event of the first of the block."""
         if not self.whole:
             return
-        event, session, turn, time, number, native, kind = zip(*self.whole, strict=True)
-        if len(event) < len(offset):
-            indexes = [(each - base) >> PART_BITS for each in event]
+        event, session, turn, time, number, native, kind, pointer = zip(*self.whole, strict=True)
+        self.whole.clear()
+        if event != tuple(range(base, base + (len(offset) << PART_BITS), 1 << PART_BITS)):
+            indexes = [each - base >> PART_BITS for each in event]
             offset, length, line = ([column[index] for index in indexes] for column in (offset, length, line))
         self.bulk(
             "events",
-            constant=_AT_TOP,
             shared={"type": native, "kind": kind},
             event=event,
             session=session,
@@ -237,10 +207,10 @@ class Rows:
             offset=offset,
             length=length,
             line=line,
+            pointer=pointer,
             time=time,
             number=number,
         )
-        self.whole.clear()
 
     def waiting(self, name: str, append: Callable[[list[Row]], None]) -> list[Row]:
         """A list for rows in an adapter's own form, the event first; `append` gets them when their block is read.
@@ -252,7 +222,7 @@ class Rows:
     def undo(self, event: int) -> None:
         """Take back what was appended, row by row, of this event and those after it: it is read in another way."""
         lists: list[list[Row]] = [getattr(self, name) for name in RECORDED if name != "tables"]
-        for rows in (self.whole, *self._sheets, *lists, *(rows for _, rows in self._waiting.values())):
+        for rows in (self.whole, *lists, *(rows for _, rows in self._waiting.values())):
             while rows and rows[-1][0] >= event:
                 rows.pop()
 
@@ -284,12 +254,6 @@ class Rows:
                 settled = self._settled.setdefault(name, Columns(names))
                 settled.extend(dict(zip(names, zip(*rows, strict=True), strict=True)), len(rows))
                 rows.clear()
-        for sheet in self._sheets:
-            if sheet:
-                columns: dict[str, Any] = dict(zip(sheet.columns, zip(*sheet, strict=True), strict=True))
-                shared = {name: columns.pop(name) for name in sheet.shared}
-                self.bulk(sheet.frame, constant=sheet.constant, same=sheet.same, shared=shared, **columns)
-                sheet.clear()
 
     def take(self) -> dict[str, pl.DataFrame]:
         """The frames of all rows since the last call, each sorted by event."""

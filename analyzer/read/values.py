@@ -10,7 +10,7 @@ Raw = msgspec.Raw
 ABSENT = Raw()
 
 
-class Part(msgspec.Struct, gc=False):
+class _Part(msgspec.Struct, gc=False):
     """A content part; pictures and files in it are passed over, however large."""
 
     type: str | None = None
@@ -19,7 +19,7 @@ class Part(msgspec.Struct, gc=False):
 
 
 _string = msgspec.json.Decoder(str).decode
-_parts = msgspec.json.Decoder(list[Part]).decode
+_parts = msgspec.json.Decoder(list[_Part]).decode
 _CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
 _BEGINNINGS = {'"': "text", "": "absent", **{chr(code): container for code, container in _CONTAINERS.items()}}
 _PLAIN = frozenset(("object", "array", "number", "boolean", "null"))

@@ -24,10 +24,14 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cursor:
-    """Appends the events of one source."""
+    """Appends the events of one source.
 
-    def __init__(self, rows: Rows) -> None:
+    `placed`: those of a block are placed together when it is read, which takes an adapter that keeps none for later.
+    """
+
+    def __init__(self, rows: Rows, *, placed: bool = False) -> None:
         self._rows = rows
+        self._placed = placed
         self._place = Place(0, 0, 0, 0)
         self._next = 0
 
@@ -74,9 +78,12 @@ class Cursor:
             return event - 1, True
         self._next = event + 1
         when = place.when if place.when is not None else when
-        text, number_of = (when, None) if when is None or type(when) is str else (None, microseconds(when))  # type: ignore[arg-type]
         opaque = place.opaque
         pointer = place.pointer if opaque or not member else place.pointer + member
+        if self._placed:
+            self._rows.whole.append((event, session, turn, when, number, native, kind, pointer))
+            return event, opaque
+        text, number_of = (when, None) if when is None or type(when) is str else (None, microseconds(when))  # type: ignore[arg-type]
         where = (event, session, place.offset, place.length, place.line, pointer)
         self._rows.events.append((*where, text, number_of, number, native, kind, turn, None))
         return event, opaque

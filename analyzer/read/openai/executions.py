@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
 
-class Execution(NamedTuple):
+class Execution(msgspec.Struct, gc=False):
     """One execution; the pointers begin at the payload, or at the line where it was printed."""
 
     call_id: str
@@ -29,7 +29,7 @@ class Execution(NamedTuple):
     to_result: str
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, gc=False):
     """What came of it."""
 
     success: bool | None
@@ -39,7 +39,9 @@ class Outcome(NamedTuple):
     structured: str | None
 
 
-class _Ran(msgspec.Struct, gc=False):
+class Ran(msgspec.Struct, gc=False):
+    """An item that may tell of an execution."""
+
     type: str | None = None
     id: str | None = None
     call_id: str | None = None
@@ -67,7 +69,12 @@ class _McpResult(msgspec.Struct, gc=False):
     Err: Raw = ABSENT
 
 
-_ran = msgspec.json.Decoder(_Ran).decode
+class _Part(msgspec.Struct, gc=False):
+    text: str | None = None
+
+
+_parts = msgspec.json.Decoder(list[_Part]).decode
+_ran = msgspec.json.Decoder(Ran).decode
 _mcp_result = msgspec.json.Decoder(_McpResult).decode
 
 _MCP = frozenset({"McpToolCall", "mcp_tool_call", "mcp_tool_call_end"})
@@ -77,40 +84,52 @@ _COMMAND = frozenset({"CommandExecution", "command_execution", "exec_command_end
 
 def execution_of(holder: Any) -> Execution | None:
     """The execution that the payload of an event, or an item as it was printed, tells of, if it tells of one."""
-    printed = isinstance(holder, Raw)
-    where = "/item"
-    if printed:
-        ran = _ran(holder)
-    elif first(holder.item) == b"{":
-        ran = _lenient(holder.item)
-    else:
-        where = ""
-        held = _lenient(holder.invocation) if first(holder.invocation) == b"{" else _Ran()
-        ran = _Ran(
-            *(holder.type, None, holder.call_id, held.server, held.tool or holder.name, None),
-            *(held.arguments, ABSENT, holder.status, holder.success, holder.exit_code, holder.aggregated_output),
-            *(holder.content_items, holder.result, holder.error),
-        )
-    call_id, native = ran.call_id or ran.id, ran.type or ""
+    if isinstance(holder, Raw):
+        return execution_in(_ran(holder))
+    if first(holder.item) == b"{":
+        return execution_in(_lenient(holder.item))
+    held = _lenient(holder.invocation) if first(holder.invocation) == b"{" else Ran()
+    ran = Ran(
+        *(holder.type, None, holder.call_id, held.server, held.tool or holder.name, None),
+        *(held.arguments, ABSENT, holder.status, holder.success, holder.exit_code, holder.aggregated_output),
+        *(holder.content_items, holder.result, holder.error),
+    )
+    return execution_in(ran, "", "/invocation/arguments")
+
+
+def execution_in(ran: Ran, where: str = "/item", to_arguments: str = "/item/arguments") -> Execution | None:
+    """The execution that an item tells of, if it tells of one."""
+    call_id, native = ran.call_id or ran.id, ran.type
     if call_id is None:
         return None
-    kind, name, server = "function", ran.tool, ran.namespace
-    to_result, to_arguments = f"{where}/result", f"{where}/arguments" if where else "/invocation/arguments"
+    kind, name, server, command, asked = "function", ran.tool, ran.namespace, None, ran.arguments
     if native in _MCP:
         kind, server = "mcp", ran.server
-        to_result = to_result if bytes(ran.result) and bytes(ran.result) != b"null" else f"{where}/error"
+        to_result = where + ("/result" if ran.result and bytes(ran.result) != b"null" else "/error")
     elif native in _DYNAMIC:
-        to_result = f"{where}/content_items"
+        to_result = where + "/content_items"
     elif native in _COMMAND:
-        kind, name, to_result, to_arguments = "hosted", "exec_command", f"{where}/aggregated_output", f"{where}/command"
+        kind, name, to_arguments, asked = "hosted", "exec_command", where + "/command", ABSENT
+        to_result = where if ran.aggregated_output is None else where + "/aggregated_output"
+        command = text_of(ran.command)
     else:
         return None
-    if native in _COMMAND and ran.aggregated_output is None:
-        to_result = where
     return Execution(
-        *(call_id, kind, server, name, ran.status, ABSENT if kind == "hosted" else ran.arguments, text_of(ran.command)),
-        *(ran.success, ran.exit_code, ran.aggregated_output, ran.content_items, ran.result, ran.error),
-        *(to_arguments, to_result),
+        call_id,
+        kind,
+        server,
+        name,
+        ran.status,
+        asked,
+        command,
+        ran.success,
+        ran.exit_code,
+        ran.aggregated_output,
+        ran.content_items,
+        ran.result,
+        ran.error,
+        to_arguments,
+        to_result,
     )
 
 
@@ -125,27 +144,27 @@ def outcome_of(ran: Execution) -> Outcome:
         return Outcome(success, None, _texts(ran.content), "parts", None)
     error = _error(ran.error)
     result = _McpResult()
-    if first(ran.result) == b"{":
-        result = _result(ran.result)
-        if bytes(result.Ok):
-            result = _result(result.Ok)
-        elif bytes(result.Err):
-            error = error or text_of(result.Err)
-    elif first(ran.result) == b'"':
-        error = error or text_of(ran.result)
+    if ran.result:
+        try:
+            result = _mcp_result(ran.result)
+        except (msgspec.DecodeError, RecursionError):
+            error = error or (text_of(ran.result) if first(ran.result) == b'"' else None)
+    if result.Ok:
+        result = _result(result.Ok)
+    elif result.Err:
+        error = error or text_of(result.Err)
     structured = bytes(result.structuredContent) or bytes(result.structured_content)
-    flagged = bool(result.isError or result.is_error)
-    success = not failed and not flagged and error is None
+    success = not (failed or result.isError or result.is_error or error is not None)
     text = _texts(result.content)
     container = "absent" if text is None else "parts"
     return Outcome(success, error, text, container, structured.decode() if structured[:1] in {b"{", b"["} else None)
 
 
-def _lenient(raw: Raw) -> _Ran:
+def _lenient(raw: Raw) -> Ran:
     try:
         return _ran(raw)
     except (msgspec.DecodeError, RecursionError):
-        return _Ran()
+        return Ran()
 
 
 def _result(raw: Raw) -> _McpResult:
@@ -156,6 +175,8 @@ def _result(raw: Raw) -> _McpResult:
 
 
 def _error(raw: Raw) -> str | None:
+    if not raw:
+        return None
     if first(raw) == b"{":
         value = msgspec.json.decode(raw)
         message = value.get("message")
@@ -164,7 +185,12 @@ def _error(raw: Raw) -> str | None:
 
 
 def _texts(raw: Raw) -> str | None:
-    if first(raw) != b"[":
+    if not raw:
         return None
-    parts = msgspec.json.decode(raw)
+    try:
+        return "\n".join([part.text for part in _parts(raw) if part.text is not None])
+    except msgspec.DecodeError:
+        parts = msgspec.json.decode(raw)
+    if not isinstance(parts, list):
+        return None
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+from analyzer.read.openai.executions import Ran
 from analyzer.read.openai.items import Item
-from analyzer.read.values import ABSENT, Part, Raw
+from analyzer.read.values import ABSENT, Raw
 
 
 class Passthrough(msgspec.Struct, gc=False):
@@ -74,6 +75,9 @@ class Instructions(msgspec.Struct, gc=False):
 # --- the usual lines, whose payload is decoded by what it is ----------------------------------------------------------
 
 
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+
+
 class Quick(msgspec.Struct, gc=False):
     """A line whose payload is not decoded yet."""
 
@@ -89,7 +93,7 @@ class Event(msgspec.Struct, gc=False):
     type: str | None = None
     turn_id: str | None = None
     model: str | None = None
-    item: Raw = ABSENT
+    item: Ran | None = None
     error: Raw = ABSENT
 
 
@@ -108,11 +112,25 @@ class Reasoning(Told, tag="reasoning", gc=False):
     native: ClassVar[str] = "reasoning"
 
 
+class Plain(msgspec.Struct, gc=False):
+    """A content part without parts of its own."""
+
+    text: str | None = None
+    content: None = None
+
+
+class Piece(msgspec.Struct, gc=False):
+    """A content part of an output; see `values.PARTS`."""
+
+    type: Literal["input_text", "input_image", "input_file", "output_text"]
+    text: str | None = None
+
+
 class Message(Told, tag="message", kw_only=True, gc=False):
     """What was said."""
 
     native: ClassVar[str] = "message"
-    content: list[Part]
+    content: list[Plain]
     role: str | None = None
     phase: str | None = None
     status: str | None = None
@@ -122,7 +140,7 @@ class FunctionCall(Told, tag="function_call", kw_only=True, gc=False):
     """A call whose arguments are a text, as the wire has it."""
 
     native: ClassVar[str] = "function_call"
-    call_id: str
+    call_id: Name
     name: str
     arguments: str
     namespace: str | None = None
@@ -133,7 +151,7 @@ class CustomCall(Told, tag="custom_tool_call", kw_only=True, gc=False):
     """A call with free text."""
 
     native: ClassVar[str] = "custom_tool_call"
-    call_id: str
+    call_id: Name
     name: str
     input: str
     namespace: str | None = None
@@ -144,8 +162,8 @@ class Output(Told, tag="function_call_output", kw_only=True, gc=False):
     """A result that is a text."""
 
     native: ClassVar[str] = "function_call_output"
-    call_id: str
-    output: str
+    call_id: Name
+    output: str | list[Piece]
     name: str | None = None
     status: str | None = None
     error: None = None

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from analyzer.read.openai.ledger import Recent
+
+
+class Call(NamedTuple):
+    """What is known of the calls of one id."""
+
+    turn: str | None
+    """Of the latest one."""
+    times: int
+    text: int
+    """A hash of the arguments of the latest one."""
+    emissions: tuple[str, ...]
 
 
 class Thread:
@@ -12,30 +25,56 @@ class Thread:
         self.session: str | None = None
         self.turn: str | None = None
         self.model: str | None = None
-        # By call id: the turn of its latest call, how many there were, a hash of the arguments; then of its results.
-        self.turns: Recent[str, str | None] = Recent()
-        self.calls: Recent[str, int] = Recent()
-        self.texts: Recent[str, int] = Recent()
-        self.outputs: Recent[str, tuple[int, str]] = Recent()
+        self.calls: Recent[str, Call] = Recent()
+        self._outputs: Recent[str, tuple[int, str]] = Recent()
         self._ran: Recent[str, int] = Recent()
 
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
-        for memory in (self.turns, self.calls, self.texts, self.outputs, self._ran):
+        for memory in (self.calls, self._outputs, self._ran):
             memory.trim()
 
     def called(self, call_id: str, item_id: str | None, turn: str | None, text: str | None) -> str:
         """Note a call; the name of its emission."""
-        nth = self.calls.get(call_id, 0)
-        self.turns[call_id], self.calls[call_id], self.texts[call_id] = turn, nth + 1, hash(text)
-        return item_id or f"{call_id}#{nth}"
+        before = self.calls.get(call_id)
+        if before is None:
+            emission = item_id or f"{call_id}#0"
+            self.calls[call_id] = Call(turn, 1, hash(text), (emission,))
+        else:
+            emission = item_id or f"{call_id}#{before.times}"
+            others = before.emissions if emission in before.emissions else (*before.emissions[-7:], emission)
+            self.calls[call_id] = Call(turn, before.times + 1, hash(text), others)
+        return emission
+
+    def turn_of(self, call_id: str, turn: str | None) -> str | None:
+        """The turn of a call, else the one that is given."""
+        call = self.calls.get(call_id)
+        return turn if call is None else call.turn
+
+    def emission(self, call_id: str, item_id: str | None) -> str:
+        """The emission that a copy of a call belongs to."""
+        call = self.calls.get(call_id)
+        if call is None or item_id in call.emissions:
+            return item_id or f"{call_id}#0"
+        return call.emissions[-1]
+
+    def is_same(self, call_id: str, text: str | None) -> bool:
+        """Whether the latest call of this id had these arguments."""
+        call = self.calls.get(call_id)
+        return call is not None and call.text == hash(text)
 
     def answered(self, call_id: str, item_id: str | None) -> str:
         """Note a result; the name of its emission."""
-        nth = self.outputs[call_id][0] if call_id in self.outputs else 0
+        before = self._outputs.get(call_id)
+        nth = 0 if before is None else before[0]
         emission = item_id or f"{call_id}!{nth}"
-        self.outputs[call_id] = nth + 1, emission
+        self._outputs[call_id] = nth + 1, emission
         return emission
+
+    def answer(self, call_id: str) -> str:
+        """The emission of the latest result of a call."""
+        told = self._outputs.get(call_id)
+        return f"{call_id}!0" if told is None else told[1]
 
     def ran(self, call_id: str) -> int:
         """Note an execution; how many there were of the call before."""
@@ -45,5 +84,8 @@ class Thread:
 
     def is_told(self, call_id: str) -> bool:
         """Whether the model had the answers to all calls of this id."""
-        told = self.outputs.get(call_id)
-        return told is not None and told[0] >= max(1, self.calls.get(call_id, 0))
+        told = self._outputs.get(call_id)
+        if told is None:
+            return False
+        call = self.calls.get(call_id)
+        return told[0] >= (1 if call is None else call.times)
