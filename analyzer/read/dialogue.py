@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from analyzer.read.history import Conversation, Found, Memory, Sent, Walk, common
+from analyzer.read.history import Conversation, Found, Memory, Names, Walk, common
 from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.recover import Fault
@@ -23,6 +23,7 @@ from analyzer.read.values import first
 _ALIKE = 16  # conversations that begin alike and may be continued
 _LATEST = 8
 _SYSTEM = (b'"system"', b'"developer"')
+_NOBODY: Names = ((), ())
 _UNSAID = (None, None, None, None)
 
 
@@ -138,7 +139,7 @@ class Dialogue:
         read: dict[int, Said] = {}
         conversation, known, new, digests = self._continued(asked, read) or self._sought(asked, read)
         said = [read[index] if index in read else self._read(raw) for index, raw in enumerate(new, known)]
-        before, session = len(conversation.sent), conversation.session
+        before, session = len(conversation.digests), conversation.session
         if asked.own:
             event = self._list(asked, conversation, new=bool(new))
         else:
@@ -146,35 +147,43 @@ class Dialogue:
         self._settings(asked, event, conversation)
         walk = conversation.walk
         if walk is None or known < before:
-            walk = Walk(conversation.emitted, positional=self._positional)
-            walk.pass_over(conversation.sent[:known])
+            walk = conversation.walk = Walk(conversation.emitted, positional=self._positional)
+            walk.pass_over(conversation.names[:known])
+        reply = before if conversation.replies else None
         for index, each in enumerate(said, known):
-            replied = index == before and bool(conversation.replies) and each.role == "assistant"
-            fresh = index >= before and not replied
+            fresh = index >= before and not (index == reply and each.role == "assistant")
             self._message(each, conversation, walk, f"{asked.to}/{index}", index, own=asked.own, fresh=fresh, wire=wire)
-        del conversation.sent[known:]
-        conversation.sent += map(_sent_as, digests, said)
-        conversation.walk, conversation.replies, conversation.failed = walk, [], False
-        conversation.text = asked.listing.rstrip().removesuffix(b"]").rstrip()
-        if not self._latest or self._latest[-1] is not conversation:
-            self._latest = [*[each for each in self._latest if each is not conversation][1 - _LATEST :], conversation]
-        for each in said:
-            self._owns(conversation, [call.call_id for call in each.calls])
+        conversation.digests[known:] = digests
+        conversation.names[known:] = map(_names, said)
+        conversation.replies, conversation.failed = [], False
+        if asked.listing:
+            conversation.text = asked.listing.rstrip().removesuffix(b"]").rstrip()
+            self._remember(conversation)
         self._asked, self._waiting = conversation, not asked.own
         return session
+
+    def _remember(self, conversation: Conversation) -> None:
+        """A conversation is the latest one; only of some of them the whole text is kept."""
+        latest = self._latest
+        if latest and latest[-1] is conversation:
+            return
+        if conversation in latest:
+            latest.remove(conversation)
+        latest.append(conversation)
+        if len(latest) > _LATEST:
+            latest.pop(0).text = b""
 
     def _continued(self, asked: Ask, read: dict[int, Said]) -> Found | None:
         """The conversation whose last request this one begins with, byte for byte, if it is one of the latest."""
         if not asked.listing or asked.session is not None:
             return None
         for conversation in reversed(self._latest):
-            rest = conversation.text and asked.listing.startswith(conversation.text)
-            if not rest or not conversation.sent:
+            if not asked.listing.startswith(conversation.text) or not conversation.digests:
                 continue
             tail = asked.listing[len(conversation.text) :].lstrip()
             if tail[:1] != b",":
                 continue
-            new, known = listed(b"[" + tail[1:]), len(conversation.sent)
+            new, known = listed(b"[" + tail[1:]), len(conversation.digests)
             if conversation.replies:
                 read[known] = self._read(new[0])
                 if self._gist(read[known]) not in conversation.replies:
@@ -229,20 +238,22 @@ class Dialogue:
         """One message of a request, which may have been sent before."""
         session = conversation.session
         event, opaque = self.cursor.event("message", "item", session, turn=self.turn)
-        stage = "item" if own and fresh else "history"
-        for call in said.calls:
-            pair_id, emission = walk.call(call.call_id, call.name)
-            where = "" if opaque else to + call.to
-            self._call(call, event, session, stage, f"{session} {index}", emission, pair_id, where, wire)
+        to = "" if opaque else to
+        if said.calls:
+            stage, reply = "item" if own and fresh else "history", f"{session} {index}"
+            for call in said.calls:
+                pair_id, emission = walk.call(call.call_id, call.name)
+                self._call(call, event, session, stage, reply, emission, pair_id, "" if opaque else to + call.to, wire)
+            self._owns(conversation, said)
         for result in said.results if self.turn is None else ():
             pair_id, emission, nth = walk.result(result.call_id, result.name)
-            old = (
-                nth < conversation.answered.get(pair_id, 0) or (said.role == "assistant" and not own) or self._executed
-            )
+            answered = conversation.answered.get(pair_id, 0)
+            old = nth < answered or (said.role == "assistant" and not own) or self._executed
             where = "" if opaque else to + result.to
             self._result(result, event, session, "history" if old else "message", emission, pair_id, where, wire)
-            conversation.answered[pair_id] = max(nth + 1, conversation.answered.get(pair_id, 0))
-        self._faults(said, event, session, "" if opaque else to, opaque=opaque)
+            conversation.answered[pair_id] = max(nth + 1, answered)
+        if said.faults:
+            self._faults(said, event, session, to, opaque=opaque)
         if fresh and (said.text is not None or not said.results):
             where = "" if opaque else to + said.to
             self._rows.messages.append(
@@ -257,19 +268,20 @@ class Dialogue:
             conversation = memory.named.get(named)
             if conversation is None:
                 conversation = memory.named[named] = Conversation(asked.session)
-            return conversation, common(conversation.sent, digests)
+            return conversation, common(conversation.digests, digests)
         head = 1
         while head < len(digests) and any(mark in asked.raws[head - 1][:400] for mark in _SYSTEM):
             head += 1
         beginning = hash(tuple(digests[:head]))
-        alike = memory.beginnings.get(beginning, [])
+        alike, second = memory.beginnings.get(beginning, []), digests[head : head + 1]
+        if second:  # the others have nothing in common but how they begin
+            nearest = [each for each in alike if each.digests[head : head + 1] in ([], second)]
+        else:
+            nearest = [each for each in alike if each.failed or not (each.replies or asked.own)]
         best: tuple[int, int, Conversation | None] = (0, 0, None)
-        for conversation in reversed(alike):
-            sent = conversation.sent
-            if head < len(sent) and head < len(digests) and sent[head].digest != digests[head]:
-                continue  # they have nothing in common but how they begin
-            known = common(sent, digests)
-            if known < len(conversation.sent):
+        for conversation in reversed(nearest):
+            known, sent = common(conversation.digests, digests), len(conversation.digests)
+            if known < sent:
                 again = known == len(digests) and conversation.failed
                 score = 3 if again else 2 if head < known < len(digests) else 0
             elif known == len(digests):
@@ -278,6 +290,8 @@ class Dialogue:
                 score = 3 if not conversation.replies or self._gist(said(known)) in conversation.replies else 1
             if score > best[0]:
                 best = (score, known, conversation)
+            if score == 3:
+                break
         if best[2] is not None:
             return best[2], best[1]
         found = None if asked.own else self._owner(digests, said)
@@ -302,11 +316,10 @@ class Dialogue:
         self._memory.names[wanted] = nth
         return wanted if nth == 1 else f"{wanted}-{nth}"
 
-    def _owns(self, conversation: Conversation, call_ids: Sequence[str | None]) -> None:
-        if not self._positional:
-            for call_id in call_ids:
-                if call_id:
-                    self._memory.owners[call_id] = conversation
+    def _owns(self, conversation: Conversation, said: Said) -> None:
+        for call in said.calls if not self._positional else ():
+            if call.call_id:
+                self._memory.owners[call.call_id] = conversation
 
     def _gist(self, said: Said) -> int:
         """What an assistant's message says and asks for, however it is written."""
@@ -359,26 +372,34 @@ class Dialogue:
         session = conversation.session
         event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
         reply = reply or f"reply {event}"
-        walk = Walk(conversation.emitted, positional=self._positional)
-        if conversation.walk is not None:
-            walk = conversation.walk.copy()
         to = "" if opaque else to
         self.made = []
-        for call in said.calls:
-            pair_id, emission = walk.call(call.call_id, call.name, reply)
-            self.made.append((pair_id, call.call_id, call.name))
-            where = "" if opaque else to + call.to
-            self._call(call, event, session, stage, reply, emission, pair_id, where, None)
-        for result in said.results:
-            pair_id, emission, _ = walk.result(result.call_id, result.name)
-            where = "" if opaque else to + result.to
-            self._result(result, event, session, "echo", emission, pair_id, where, None)
-        self._faults(said, event, session, to, opaque=opaque)
+        if said.calls or said.results:
+            self._answered(said, conversation, (event, session, reply, to), stage, opaque=opaque)
+        if said.faults:
+            self._faults(said, event, session, to, opaque=opaque)
         row = (event, session, self.turn, said.item_id or reply, said.role or "assistant", said.phase)
         self._rows.messages.append((*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to))
         conversation.replies = [*conversation.replies, self._gist(said)]
-        self._owns(conversation, [call.call_id for call in said.calls])
         return event
+
+    def _answered(
+        self, said: Said, conversation: Conversation, where: tuple[int, str, str, str], stage: str, *, opaque: bool
+    ) -> None:
+        """Append the calls and results in a reply."""
+        event, session, reply, to = where
+        known: Walk | None = conversation.walk
+        walk = Walk(conversation.emitted, positional=self._positional) if known is None else known.branch()
+        for call in said.calls:
+            pair_id, emission = walk.call(call.call_id, call.name, reply)
+            self.made.append((pair_id, call.call_id, call.name))
+            pointer = "" if opaque else to + call.to
+            self._call(call, event, session, stage, reply, emission, pair_id, pointer, None)
+        for result in said.results:
+            pair_id, emission, _ = walk.result(result.call_id, result.name)
+            pointer = "" if opaque else to + result.to
+            self._result(result, event, session, "echo", emission, pair_id, pointer, None)
+        self._owns(conversation, said)
 
     def fail(self, place: Place, native: str = "error") -> int:
         """Append the failure of the request that waits."""
@@ -421,9 +442,8 @@ class Dialogue:
         ]
 
 
-def _sent_as(digest: int, said: Said) -> Sent:
-    return Sent(
-        digest,
-        tuple([(call.call_id, call.name) for call in said.calls]),
-        tuple([(result.call_id, result.name) for result in said.results]),
-    )
+def _names(said: Said) -> Names:
+    if not said.calls and not said.results:
+        return _NOBODY
+    calls = tuple([(call.call_id, call.name) for call in said.calls])
+    return calls, tuple([(result.call_id, result.name) for result in said.results])

@@ -11,19 +11,17 @@ _CONVERSATIONS = 20_000
 _CALLS = 400_000
 
 
-class Sent(msgspec.Struct, frozen=True, gc=False):
-    """One message as it was sent."""
-
-    digest: int
-    calls: tuple[tuple[str | None, str | None], ...] = ()
-    results: tuple[tuple[str | None, str | None], ...] = ()
+Names = tuple[tuple[tuple[str | None, str | None], ...], tuple[tuple[str | None, str | None], ...]]
+"""The calls and the results in one message, each by its call id and its tool."""
 
 
 class Conversation(msgspec.Struct, eq=False):
     """What is known of one conversation."""
 
     session: str
-    sent: list[Sent] = []
+    digests: list[int] = []
+    """Of the messages of its last request, whose calls and results are `names`."""
+    names: list[Names] = []
     replies: list[int] = []
     """Gists of the replies to its last request."""
     failed: bool = False
@@ -35,9 +33,9 @@ class Conversation(msgspec.Struct, eq=False):
     state: tuple[str | bool | None, ...] = ()
     """Model, parallel calls, text format, instructions."""
     walk: Any = None
-    """The `Walk` at the end of `sent`."""
+    """The `Walk` at the end of these messages."""
     text: bytes = b""
-    """The JSON text of the last request's messages, without its end."""
+    """The JSON text of the last request's messages, without its end; of those that were the last to be continued."""
 
 
 Found = tuple[Conversation, int, list[bytes], list[int]]
@@ -69,18 +67,25 @@ class Memory:
 class Walk:
     """The calls and results of one history in their order: names the emission of each, and what pairs them."""
 
-    def __init__(self, emitted: dict[str, list[str]], *, positional: bool) -> None:
+    def __init__(self, emitted: dict[str, list[str]], *, positional: bool, before: Walk | None = None) -> None:
+        """`before` is the history that this one goes on with, which stays as it is."""
         self._emitted = emitted
         self._positional = positional
+        self._before = before
         self._calls: dict[str, int] = {}
         self._results: dict[str, int] = {}
         self._open: list[tuple[str, str | None, str | None]] = []
+
+    def branch(self) -> Walk:
+        """Another one that goes on from here."""
+        return Walk(self._emitted, positional=self._positional, before=self)
 
     def call(self, call_id: str | None, name: str | None, reply: str | None = None) -> tuple[str, str]:
         """The pair id and the emission of the next call; `reply`: it stands in a reply of the model."""
         placed = self._positional or call_id is None
         word = f"{name}#" if placed else call_id or ""
-        nth = _next(self._calls, word)
+        nth = self._calls_of(word, self._before)
+        self._calls[word] = nth + 1
         emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
         replies = self._emitted.get(emission)
         if reply is not None:
@@ -98,6 +103,8 @@ class Walk:
     def result(self, call_id: str | None, name: str | None) -> tuple[str, str, int]:
         """The pair id of the next result, its emission, and how many results of that call came before."""
         pair_id = call_id
+        if self._before is not None:
+            self._join(self._before)
         if self._positional or call_id is None:
             found = [each for each in self._open if call_id is not None and each[1] == call_id]
             found = found or [each for each in self._open if each[2] == name]
@@ -105,35 +112,34 @@ class Walk:
             if found:
                 self._open.remove(found[0])
         pair_id = pair_id or ""
-        nth = _next(self._results, pair_id)
+        nth = self._results.get(pair_id, 0)
+        self._results[pair_id] = nth + 1
         return pair_id, f"{pair_id}/{nth}", nth
 
-    def pass_over(self, sent: Sequence[Sent]) -> None:
+    def pass_over(self, sent: Sequence[Names]) -> None:
         """Go past messages that were sent before."""
-        for each in sent:
-            for call_id, name in each.calls:
+        for calls, results in sent:
+            for call_id, name in calls:
                 self.call(call_id, name)
-            for call_id, name in each.results:
+            for call_id, name in results:
                 self.result(call_id, name)
 
-    def copy(self) -> Walk:
-        """Another one at the same place."""
-        other = Walk(self._emitted, positional=self._positional)
-        other._calls, other._results, other._open = dict(self._calls), dict(self._results), list(self._open)
-        return other
+    def _calls_of(self, word: str, before: Walk | None) -> int:
+        known = 0 if before is None else before._calls.get(word, 0)
+        return self._calls.get(word, known)
+
+    def _join(self, before: Walk) -> None:
+        """Take over what came before: a reply seldom holds results."""
+        self._before = None
+        self._calls = before._calls | self._calls
+        self._results = before._results | self._results
+        self._open = before._open + self._open
 
 
-def common(sent: Sequence[Sent], digests: Sequence[int]) -> int:
+def common(sent: Sequence[int], digests: Sequence[int]) -> int:
     """How many messages of a request are those that were sent before."""
-    count = 0
-    for before, now in zip(sent, digests, strict=False):
-        if before.digest != now:
-            break
-        count += 1
-    return count
-
-
-def _next(counts: dict[str, int], name: str) -> int:
-    nth = counts.get(name, 0)
-    counts[name] = nth + 1
-    return nth
+    if sent == digests[: len(sent)]:
+        return len(sent)
+    return next(
+        (index for index, (old, new) in enumerate(zip(sent, digests, strict=False)) if old != new), len(digests)
+    )

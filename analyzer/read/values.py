@@ -22,6 +22,7 @@ _string = msgspec.json.Decoder(str).decode
 _parts = msgspec.json.Decoder(list[_Part]).decode
 _CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
 _BEGINNINGS = {'"': "text", "": "absent", **{chr(code): container for code, container in _CONTAINERS.items()}}
+_BYTES = [bytes((code,)) for code in range(256)]
 _PLAIN = frozenset(("object", "array", "number", "boolean", "null"))
 #: The content parts that the Responses API takes as an output.
 PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
@@ -29,7 +30,7 @@ PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
 
 def first(raw: Raw | bytes) -> bytes:
     """The first byte; empty where the member is absent."""
-    return b"" if raw is ABSENT else bytes(memoryview(raw)[:1])
+    return _BYTES[memoryview(raw)[0]] if raw else b""
 
 
 def arguments(raw: Raw) -> tuple[str | None, str]:

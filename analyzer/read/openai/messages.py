@@ -13,6 +13,7 @@ from analyzer.read.recover import Fault
 from analyzer.read.values import ABSENT, Raw, arguments, first, parts_of, text_of
 
 _PARTS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "image", "audio", "thinking", "reference"})
+_ANSWERS = ("tool", "function")
 _NAMED = re.compile(r"<function=(\w[\w.-]*)[^{<]*(\{.*)", re.DOTALL)
 
 
@@ -57,18 +58,74 @@ class Message(msgspec.Struct, gc=False):
     requestor: str | None = None
 
 
+class _Part(msgspec.Struct, gc=False):
+    type: str
+    text: str | None = None
+
+
+class _PlainFunction(msgspec.Struct, gc=False):
+    arguments: str
+    name: str | None = None
+
+
+class _PlainCall(msgspec.Struct, gc=False):
+    function: _PlainFunction
+    id: str | None = None
+
+
+class _Plain(msgspec.Struct, gc=False):
+    """A message as nearly all are: calls of functions with arguments in texts, content of texts and parts."""
+
+    role: str | None
+    content: str | list[_Part] | None
+    tool_calls: list[_PlainCall] = []
+    tool_call_id: str | None = None
+    name: str | None = None
+    refusal: str | None = None
+    function_call: None = None
+    tool_call_ids: None = None
+    requestor: None = None
+    error: None = None
+
+
 message_of = msgspec.json.Decoder(Message).decode
 calls_of = msgspec.json.Decoder(list[ToolCall]).decode
 function_of = msgspec.json.Decoder(Function).decode
 _call = msgspec.json.Decoder(ToolCall).decode
+_plain = msgspec.json.Decoder(_Plain).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 
 
 def said_of(raw: bytes) -> Said:
     """What one message says."""
+    try:
+        message = _plain(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return _said_of(raw)
+    content, role = message.content, message.role
+    container = "text"
+    if type(content) is list:
+        if not _PARTS.issuperset([part.type for part in content]):
+            return _said_of(raw)
+        content, container = "\n".join([part.text for part in content if part.text is not None]), "parts"
+    if role in _ANSWERS:
+        if message.tool_call_id is None or content is None:
+            return _said_of(raw)
+        return Said(role, results=[Result(message.tool_call_id, message.name, content, container, "/content")])
+    calls = [
+        Call(call.id, call.function.name, call.function.arguments, "text", f"/tool_calls/{index}/function/arguments")
+        for index, call in enumerate(message.tool_calls)
+    ]
+    if not all(call.name or call.call_id or call.text for call in calls):
+        return _said_of(raw)
+    return Said(role, content if content is not None else message.refusal, "/content", calls)
+
+
+def _said_of(raw: bytes) -> Said:
+    """The same for a message that may hold anything."""
     message, faults = held(message_of, raw, Message())
     said = Said(message.role, faults=faults)
-    if message.role in ("tool", "function"):
+    if message.role in _ANSWERS:
         ids: Sequence[str | None] = message.tool_call_ids or [message.tool_call_id]
         if message.tool_call_id is None and message.tool_call_ids is None and message.role == "tool":
             ids = [message.id]  # tau2 names a result by the id of its call
