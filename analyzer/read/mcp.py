@@ -35,7 +35,7 @@ from analyzer.read.rpc.messages import (
     when_of,
 )
 from analyzer.read.rpc.plain import Plain
-from analyzer.read.values import Raw, arguments, first, microseconds, text_of
+from analyzer.read.values import Raw, arguments, first, text_of
 
 _LIST, _INITIALIZE, _DISCOVER = "tools/list", "initialize", "server/discover"
 _CANCELLED, _TASK_RESULT = "notifications/cancelled", "tasks/result"
@@ -50,6 +50,9 @@ _KINDS = {
     **dict.fromkeys((f"tasks/{word}" for word in ("get", "result", "list", "cancel", "update")), "request"),
     "ping": "notice",
 }
+
+
+_NO_PARAMS = Params()
 
 
 class Mcp(Adapter):
@@ -74,6 +77,7 @@ class Mcp(Adapter):
         self._rows = rows
         self._connections: dict[str, Connection] = {}
         self._by_name: dict[bytes, Connection] = {}  # by the server as the envelope writes it
+        self._plain = Plain(self.name, rows, self._by_name)
         self._count = 0
         self._client_word: str | None = None  # what the recorder calls the direction from the client
         self._server_word: str | None = None
@@ -90,24 +94,24 @@ class Mcp(Adapter):
         """Append the rows of the block; see `Adapter.read`."""
         others: list[int] = []
         base = event_number(self._source, block.first)
-        plain = Plain(self.name, self._by_name)
+        event, usual = base - (1 << PART_BITS), self._plain.take
         for index, record in enumerate(self._records.decoded(block, decode_line)):
-            event, raw = base + (index << PART_BITS), block.raw[index]
-            if record is not None and plain.take(record, event, index):
-                continue
+            event += 1 << PART_BITS
             pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(block.offset[index], block.length[index], block.line[index], pointer)
+            if record is not None and usual(record, event, pointer):
+                continue
+            raw = block.raw[index]
             self._event_number = event
             try:
-                taken = self._carefully(event, raw, place) if record is None else self._take(record, raw, place)
+                taken = self._carefully(event, raw, pointer) if record is None else self._take(record, raw, pointer)
             except (msgspec.DecodeError, RecursionError):
-                taken = self._carefully(event, raw, place)
+                taken = self._carefully(event, raw, pointer)
             if not taken:
                 others.append(index)
-        plain.append(self._rows, block, base)
+        self._rows.place(base, block.offset, block.length, block.line)
         return others
 
-    def _carefully(self, event: int, raw: bytes, place: Place) -> bool:
+    def _carefully(self, event: int, raw: bytes, pointer: str) -> bool:
         """A record that the fast decoder refused, or whose members did not hold what they should."""
         self._rows.undo(event)
         self._event_number = event
@@ -116,7 +120,7 @@ class Mcp(Adapter):
             return False
         record, text, faults = found
         try:
-            taken = self._body(Raw(text), place) if record is None else self._take(record, text, place)
+            taken = self._body(Raw(text), Place(pointer)) if record is None else self._take(record, text, pointer)
         except (msgspec.DecodeError, RecursionError):
             self._rows.undo(event)
             return False
@@ -126,22 +130,20 @@ class Mcp(Adapter):
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
-    def _take(self, record: Line, raw: bytes, place: Place) -> bool:
+    def _take(self, record: Line, raw: bytes, pointer: str) -> bool:
         """A message, an envelope or an exchange; false where it is of another wire."""
         if record.jsonrpc is not None and (record.method is not None or record.id or record.error or record.result):
-            return self._message(record, place)
-        place = Place(
-            *(place.offset, place.length, place.line, place.pointer, when_of(record)),
-            *(text_of(record.server) if first(record.server) == b'"' else None, None, record.dir or record.direction),
-        )
+            return self._message(record, Place(pointer))
+        server = text_of(record.server) if first(record.server) == b'"' else None
+        about = (when_of(record), server, None, record.dir or record.direction)
         if record.msg is not None and record.msg.jsonrpc is not None:
-            return self._message(record.msg, replace(place, pointer=f"{place.pointer}/msg"))
+            return self._message(record.msg, Place(pointer + "/msg", *about))
         if first(record.http) == b"{" or first(record.request) == b"{":
-            return self._exchange(record, raw, place)
+            return self._exchange(record, raw, Place(pointer, *about))
         for name in ENVELOPES[1:]:
             inner: Raw = getattr(record, name)
             if first(inner) in (b"{", b"[", b'"'):
-                return self._body(inner, replace(place, pointer=f"{place.pointer}/{name}"))
+                return self._body(inner, Place(f"{pointer}/{name}", *about))
         return False
 
     def _exchange(self, record: Line, raw: bytes, place: Place) -> bool:
@@ -199,20 +201,19 @@ class Mcp(Adapter):
     def _message(self, message: Message, place: Place) -> bool:
         method = message.method
         connection = self._connection(place, method)
-        toward = place.toward
+        toward, identity = place.toward, bytes(message.id).decode()
         if method is not None:
             if toward is not None and (method in (CALL, _LIST, _INITIALIZE) or method in _FROM_SERVER):
                 self._learn(toward, from_server=method in _FROM_SERVER)
             at = self._event(method, _KINDS.get(method) or _other_kind(method), connection, place)
-            self._faults(message, at)
-            self._asked(message, method, at)
+            self._faults(message, identity, at)
+            self._asked(message, method, identity, at)
             return True
         failed = bool(message.error) and bytes(message.error) != b"null"
-        identity = bytes(message.id).decode()
         call, asked = self._question(message, identity, connection, place)
         kind = "notice" if asked is None else _KINDS.get(asked, "notice")
         at = self._event("error" if failed else "result", kind, connection, place)
-        self._faults(message, at)
+        self._faults(message, identity, at)
         result = message.result
         if asked == CALL:
             self._answer(message, call, identity, at)
@@ -223,11 +224,10 @@ class Mcp(Adapter):
                 self._listing(result, at)
         return True
 
-    def _asked(self, message: Message, method: str, at: At) -> None:
+    def _asked(self, message: Message, method: str, identity: str, at: At) -> None:
         """A request or a notification."""
         connection, place = at.connection, at.place
-        params = message.params or Params()
-        identity = bytes(message.id).decode()
+        params = message.params or _NO_PARAMS
         if method == _CANCELLED:
             call = connection.calls.get(bytes(params.request_id).decode())
             if call is not None:
@@ -380,25 +380,17 @@ class Mcp(Adapter):
         event = self._event_number
         if event & PART_LIMIT < PART_LIMIT:
             self._event_number = event + 1
-        when = place.when
-        written = type(when) is str
-        self._rows.events.append(
-            (
-                *(event, connection.session, place.offset, place.length, place.line, place.pointer),
-                when if written else None,
-                None if written or when is None else microseconds(when),  # type: ignore[arg-type]
-                *(None, native, kind, None, None),
-            )
-        )
+        told = (event, connection.session, None, place.when, None, native, kind, place.pointer)
+        self._rows.whole.append(told)
         return At(event, connection, place)
 
-    def _faults(self, message: Message, at: At) -> None:
+    def _faults(self, message: Message, identity: str, at: At) -> None:
         if message.jsonrpc != "2.0":
             self._fault(at, "member_type", "/jsonrpc", "the version is not 2.0")
-        identity = first(message.id)
-        if identity and identity not in b'"-0123456789n':
+        kind = identity[:1]
+        if kind and kind not in '"-0123456789n':
             self._fault(at, "member_type", "/id", "an id is a string or a number")
-        elif message.method is None and (not identity or (identity == b"n" and not message.error)):
+        elif message.method is None and (not kind or (kind == "n" and not message.error)):
             self._fault(at, "member_missing", "/id", "a result without the id of its request")
 
     def _fault(self, at: At, fault: str, pointer: str, detail: str) -> None:

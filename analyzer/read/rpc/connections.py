@@ -36,11 +36,8 @@ class Connection(msgspec.Struct):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a message stands: its record, the way to it there, and what the envelope says."""
+    """Where a message stands in its record, and what the envelope says."""
 
-    offset: int
-    length: int
-    line: int
     pointer: str = ""
     when: str | float | None = None
     server: str | None = None

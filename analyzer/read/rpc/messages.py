@@ -111,16 +111,16 @@ def answers_client(result: Result | None) -> bool:
 
 def output_of(raw: Raw) -> tuple[str | None, str]:
     """The texts of a result's content parts joined, and the container."""
-    if first(raw) != b"[":
-        return text_of(raw), {b"": "absent", b'"': "text", b"{": "object", b"n": "null"}.get(first(raw), "number")
     try:
         parts = _parts(raw)
     except msgspec.DecodeError:
-        return bytes(raw).decode(), "array"
+        if first(raw) == b"[":
+            return bytes(raw).decode(), "array"
+        return text_of(raw), {b"": "absent", b'"': "text", b"{": "object", b"n": "null"}.get(first(raw), "number")
+    if len(parts) == 1 and parts[0].type in _PARTS:
+        return parts[0].text or "", "parts"
     if any(part.type not in _PARTS for part in parts):
         return bytes(raw).decode(), "array"
-    if len(parts) == 1:
-        return parts[0].text or "", "parts"
     return "\n".join([part.text for part in parts if part.text is not None]), "parts"
 
 
