@@ -84,7 +84,7 @@ class Walk:
         """The pair id and the emission of the next call; `reply`: it stands in a reply of the model."""
         placed = self._positional or call_id is None
         word = f"{name}#" if placed else call_id or ""
-        nth = self._calls_of(word, self._before)
+        nth = self._calls.get(word, 0) if self._before is None else self._calls_after(self._before, word)
         self._calls[word] = nth + 1
         emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
         replies = self._emitted.get(emission)
@@ -124,9 +124,8 @@ class Walk:
             for call_id, name in results:
                 self.result(call_id, name)
 
-    def _calls_of(self, word: str, before: Walk | None) -> int:
-        known = 0 if before is None else before._calls.get(word, 0)
-        return self._calls.get(word, known)
+    def _calls_after(self, before: Walk, word: str) -> int:
+        return self._calls.get(word, before._calls.get(word, 0))
 
     def _join(self, before: Walk) -> None:
         """Take over what came before: a reply seldom holds results."""

@@ -102,23 +102,25 @@ def said_of(raw: bytes) -> Said:
         message = _plain(raw)
     except (msgspec.DecodeError, RecursionError):
         return _said_of(raw)
-    content, role = message.content, message.role
-    container = "text"
-    if type(content) is list:
+    content, role, container = message.content, message.role, "text"
+    if isinstance(content, list):
         if not _PARTS.issuperset([part.type for part in content]):
             return _said_of(raw)
-        content, container = "\n".join([part.text for part in content if part.text is not None]), "parts"
+        text: str | None = "\n".join([part.text for part in content if part.text is not None])
+        container = "parts"
+    else:
+        text = content
     if role in _ANSWERS:
-        if message.tool_call_id is None or content is None:
+        if message.tool_call_id is None or text is None:
             return _said_of(raw)
-        return Said(role, results=[Result(message.tool_call_id, message.name, content, container, "/content")])
+        return Said(role, results=[Result(message.tool_call_id, message.name, text, container, "/content")])
     calls = [
         Call(call.id, call.function.name, call.function.arguments, "text", f"/tool_calls/{index}/function/arguments")
         for index, call in enumerate(message.tool_calls)
     ]
     if not all(call.name or call.call_id or call.text for call in calls):
         return _said_of(raw)
-    return Said(role, content if content is not None else message.refusal, "/content", calls)
+    return Said(role, text if text is not None else message.refusal, "/content", calls)
 
 
 def _said_of(raw: bytes) -> Said:
