@@ -6,6 +6,7 @@ Every request resends the whole conversation. What was sent before is passed ove
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import ClassVar
 
@@ -66,8 +67,10 @@ class _Asked(msgspec.Struct):
     place: Place
     next: int
     conversation: Conversation
+    text: bytes
+    """Of its messages, without the end."""
     sent: list[Sent]
-    new: list[_Sentence | None]
+    new: list[_Sentence]
     """Of the messages after those that were sent before."""
 
 
@@ -151,17 +154,12 @@ class AnthropicMessages(RecordAdapter[Record]):
     def _enclosed(self, record: Record, raw: bytes, place: Place) -> bool:
         return self._take(record, raw, place, top=False)
 
-    def _move(self, place: Place) -> None:
-        """Go to a place; other events of its record may be behind it."""
-        at = self._cursor.next if self._cursor.place.event == place.event else place.event
-        self._cursor.move(place, max(at, place.event))
-
     def _failed(self, place: Place) -> None:
         """An error in the place of a response."""
         session = self._reply.conversation.session if self._reply is not None else None
         self._end()
         session = self._flush(None, accepted=False) or session
-        self._move(place)
+        self._cursor.advance(place)
         self._cursor.event("error", "error", session)
 
     def _exchange(self, record: Record, place: Place) -> bool:
@@ -200,7 +198,7 @@ class AnthropicMessages(RecordAdapter[Record]):
         self._end()
         session = self._flush(None, accepted=False if refused else None)
         if asked is None and not taken:
-            self._move(place)
+            self._cursor.advance(place)
             self._cursor.event("request", "request", session)
         return True
 
@@ -210,28 +208,47 @@ class AnthropicMessages(RecordAdapter[Record]):
         """Read a request and keep it until its response says how its session is called."""
         self._end()
         self._flush(None)
-        self._move(place)
-        raws = listed(record.messages)
-        digests = list(map(digest, raws))
-        read: dict[int, _Sentence] = {}
+        self._cursor.advance(place)
+        read: dict[bytes, _Sentence] = {}
 
-        def sentence(index: int) -> _Sentence:
-            if index not in read:
-                read[index] = _sentence(raws[index])
-            return read[index]
+        def sentence(raw: bytes) -> _Sentence:
+            if raw not in read:
+                read[raw] = _sentence(raw)
+            return read[raw]
 
-        conversation, known = self._conversations.find(digests, lambda index: gist(sentence(index).blocks))
-        new = [sentence(index) for index in range(known, len(raws))]
-        sent = [sent_as(at, each.blocks) for at, each in zip(digests[known:], new, strict=True)]
-        if conversation is None:
-            known = 0
-            ids = [call for each in reversed(sent) for call in (*each.calls, *each.results)]
-            owned = (self._conversations.of_call(call) for call in ids)
-            conversation = next((each for each in owned if each is not None), None) or Conversation()
-        if digests:
-            self._conversations.begun(conversation, digests[0])
+        def said(raw: bytes) -> int:
+            return gist(sentence(raw).blocks)
+
+        listing = bytes(record.messages)
+        found = self._conversations.continued(listing, said)
+        if found is not None:
+            conversation, raws = found
+            known = len(conversation.sent)
+            new, sent = self._read(raws, list(map(digest, raws)), sentence)
+        else:
+            raws = listed(listing)
+            digests = list(map(digest, raws))
+            best, known = self._conversations.find(digests, lambda index: said(raws[index]))
+            new, sent = self._read(raws[known:], digests[known:], sentence)
+            conversation = best or self._owner(sent) or Conversation()
+            if digests:
+                self._conversations.begun(conversation, digests[0])
+        text = listing.rstrip().removesuffix(b"]").rstrip()
         whole = [*conversation.sent[:known], *sent]
-        self._asked = _Asked(record, place, self._cursor.next, conversation, whole, list(new))
+        self._asked = _Asked(record, place, self._cursor.next, conversation, text, whole, new)
+
+    @staticmethod
+    def _read(
+        raws: list[bytes], digests: list[int], sentence: Callable[[bytes], _Sentence]
+    ) -> tuple[list[_Sentence], list[Sent]]:
+        new = list(map(sentence, raws))
+        return new, [sent_as(at, each.blocks) for at, each in zip(digests, new, strict=True)]
+
+    def _owner(self, sent: list[Sent]) -> Conversation | None:
+        """The conversation that a call of these messages was made in."""
+        ids = [call for each in reversed(sent) for call in (*each.calls, *each.results)]
+        owned = (self._conversations.of_call(call) for call in ids)
+        return next((each for each in owned if each is not None), None)
 
     def _flush(self, reply: str | None, *, accepted: bool | None = None) -> str | None:
         """Append the request that waits; the session it is of."""
@@ -258,8 +275,6 @@ class AnthropicMessages(RecordAdapter[Record]):
         calls, results = conversation.counts(known, keep=accepted is False)
         before = len(conversation.sent)
         for index, sentence in enumerate(asked.new, known):
-            if sentence is None:
-                continue
             event, opaque = self._cursor.event("message", "item", session)
             at = At(event, session, "history", f"/messages/{index}/content", opaque=opaque)
             at.reply = f"{session} {index}"
@@ -267,8 +282,8 @@ class AnthropicMessages(RecordAdapter[Record]):
             fresh = index >= before and not replied
             self._sentence(sentence, at, conversation, (calls, results), fresh=fresh, accepted=accepted)
         if accepted is not False:
-            conversation.sent, conversation.calls, conversation.results = asked.sent, calls, results
-            conversation.reply = None
+            conversation.calls, conversation.results = calls, results
+            self._conversations.went_on(conversation, asked.sent, asked.text)
             for call_id in {name for each in asked.sent[known:] for name in each.results}:
                 conversation.answered[call_id] = max(results[call_id], conversation.answered.get(call_id, 0))
         self._conversations.owns(conversation, [call for each in asked.sent[known:] for call in each.calls])
@@ -346,7 +361,7 @@ class AnthropicMessages(RecordAdapter[Record]):
         self._end()
         asked = self._asked
         self._flush(reply)
-        self._move(place)
+        self._cursor.advance(place)
         return Conversation(reply or f"reply-{place.event}") if asked is None else asked.conversation
 
     def _whole(self, record: Record, place: Place) -> None:
@@ -421,7 +436,7 @@ class AnthropicMessages(RecordAdapter[Record]):
         if reply is None:
             # The beginning was not recorded: what follows is a reply of its own.
             reply = self._reply = _Reply(f"reply {place.event}", self._answering(None, place))
-        self._move(place)
+        self._cursor.advance(place)
         event, _ = self._cursor.event(native, STREAM[native], reply.conversation.session)
         reply.event = event
         index, delta = piece.index, piece.delta
@@ -441,7 +456,7 @@ class AnthropicMessages(RecordAdapter[Record]):
             self._end(None if delta is None else delta.stop_reason)
 
     def _pinged(self, reply: _Reply, place: Place) -> None:
-        self._move(place)
+        self._cursor.advance(place)
         self._cursor.event("ping", "notice", reply.conversation.session)
 
     def _message_of(self, message: Raw) -> Record:

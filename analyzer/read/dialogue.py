@@ -120,8 +120,7 @@ class Dialogue:
 
     def move(self, place: Place) -> None:
         """Go to a place; other events of its record may be behind it."""
-        at = self.cursor.next if self.cursor.place.event == place.event else place.event
-        self.cursor.move(place, max(at, place.event))
+        self.cursor.advance(place)
 
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
@@ -135,7 +134,7 @@ class Dialogue:
 
     def ask(self, asked: Ask, place: Place, *, wire: str | None = None) -> str:
         """Append a request, or a list of messages; the session it is of."""
-        self.move(place)
+        self.cursor.advance(place)
         read: dict[int, Said] = {}
         conversation, known, new, digests = self._continued(asked, read) or self._sought(asked, read)
         said = [read[index] if index in read else self._read(raw) for index, raw in enumerate(new, known)]
@@ -212,7 +211,7 @@ class Dialogue:
             conversation = Conversation(self.name(f"{self._wire}-{blake2b(raw, digest_size=6).hexdigest()}"))
             self._running = conversation, Walk(conversation.emitted, positional=self._positional)
         conversation, walk = self._running
-        self.move(place)
+        self.cursor.advance(place)
         self._count += 1
         self._message(self._read(raw), conversation, walk, "", self._count, own=True, fresh=True)
         return conversation.session
@@ -368,7 +367,7 @@ class Dialogue:
         if conversation is None or not (self._waiting or conversation.replies):
             conversation = self._asked = Conversation(self.name(reply or f"{self._wire}-reply"))
         self._waiting = False
-        self.move(place)
+        self.cursor.advance(place)
         session = conversation.session
         event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
         reply = reply or f"reply {event}"
@@ -403,7 +402,7 @@ class Dialogue:
 
     def fail(self, place: Place, native: str = "error") -> int:
         """Append the failure of the request that waits."""
-        self.move(place)
+        self.cursor.advance(place)
         if self._asked is not None:
             self._asked.failed = True
         self._waiting = False

@@ -57,4 +57,5 @@ _raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 def listed(raw: bytes | msgspec.Raw) -> list[bytes]:
     """The elements of a member that is a list; none where it is something else."""
-    return [bytes(each) for each in _raws(raw)] if first(raw) == b"[" else []
+    found = _raws(raw) if first(raw) == b"[" else []
+    return b"\0".join(found).split(b"\0") if found else []  # NUL stands in no JSON; one by one takes twice as long

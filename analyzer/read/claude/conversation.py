@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from analyzer.read.claude.blocks import Block, is_call, is_result, words_of
+from analyzer.read.members import listed
 from analyzer.read.openai.ledger import Recent
 
 _CACHE_MARK = re.compile(rb',\s*"cache_control"\s*:\s*(?:\{[^{}]*\}|null)')
 _SAME_BEGINNING = 16  # conversations that begin alike and may be continued
+_LATEST = 8
 _CONVERSATIONS = 20_000
 
 
@@ -38,6 +40,10 @@ class Conversation(msgspec.Struct, eq=False):
     """How many results of a call one history held."""
     emitted: dict[str, list[str]] = {}
     """The replies in which the model wrote a call of this id."""
+    second: int | None = None
+    """Digest of the second of these messages."""
+    text: bytes = b""
+    """The JSON text of these messages without its end; of the conversations that were the last to go on."""
     table: bytes | None = None
     hosted: frozenset[str] = frozenset()
     """Tools of the provider's own in the table."""
@@ -91,6 +97,7 @@ class Conversations:
     def __init__(self) -> None:
         self._beginnings: Recent[int, list[Conversation]] = Recent(_CONVERSATIONS)
         self._owners: Recent[str, Conversation] = Recent()
+        self._latest: list[Conversation] = []
 
     def of_call(self, call_id: str) -> Conversation | None:
         """The conversation that a call was made in."""
@@ -112,11 +119,14 @@ class Conversations:
 
         `digests` are those of the messages, `said(index)` is what one of them says.
         """
+        alike = self._beginnings.get(digests[0], []) if digests else []
+        if len(digests) > 1:  # the others have nothing in common but how they begin
+            nearest = [each for each in alike if each.second is None or each.second == digests[1]]
+        else:
+            nearest = [each for each in alike if each.second is None and (each.reply is None or not each.sent)]
         best: tuple[int, int, Conversation | None] = (0, 0, None)
-        for conversation in reversed(self._beginnings.get(digests[0], []) if digests else []):
+        for conversation in reversed(nearest):
             sent = conversation.sent
-            if len(sent) > 1 and (len(digests) == 1 or sent[1].digest != digests[1]):
-                continue  # they have nothing in common but how they begin
             known = _common(sent, digests)
             if known < len(sent):
                 score = 2 if len(digests) > 1 and known > 1 else 0
@@ -126,7 +136,40 @@ class Conversations:
                 score = 3 if conversation.reply is None or conversation.reply == said(known) else 1
             if score > best[0]:
                 best = (score, known, conversation)
+            if score == 3:
+                break
         return best[2], best[1]
+
+    def continued(self, listing: bytes, said: Callable[[bytes], int]) -> tuple[Conversation, list[bytes]] | None:
+        """The conversation whose last request this one begins with, byte for byte, and what is new in it.
+
+        `listing` is the JSON text of the messages. Only the latest conversations are looked at, and none is given where
+        another one may be meant too.
+        """
+        for conversation in reversed(self._latest):
+            if conversation.second is None or not listing.startswith(conversation.text):
+                continue
+            alike = self._beginnings.get(conversation.sent[0].digest, [])
+            if sum(each.second in (None, conversation.second) for each in alike) > 1:
+                return None
+            tail = listing[len(conversation.text) :].lstrip()
+            new = listed(b"[" + tail[1:]) if tail[:1] == b"," else []
+            if new and (conversation.reply is None or conversation.reply == said(new[0])):
+                return conversation, new
+        return None
+
+    def went_on(self, conversation: Conversation, sent: list[Sent], text: bytes) -> None:
+        """A request with these messages was accepted."""
+        conversation.sent, conversation.reply = sent, None
+        conversation.second = sent[1].digest if len(sent) > 1 else None
+        conversation.text, latest = text, self._latest
+        if latest and latest[-1] is conversation:
+            return
+        if conversation in latest:
+            latest.remove(conversation)
+        latest.append(conversation)
+        if len(latest) > _LATEST:
+            latest.pop(0).text = b""
 
 
 def _common(sent: Sequence[Sent], digests: Sequence[int]) -> int:

@@ -40,6 +40,12 @@ class Cursor:
         self._place = place
         self._next = place.event if event is None else event
 
+    def advance(self, place: Place) -> None:
+        """Go to a place; other events of its record may be behind it."""
+        if self._place.event != place.event or self._next < place.event:
+            self._next = place.event
+        self._place = place
+
     def within(self, place: Place) -> None:
         """Go to a part of the record that it stands in."""
         self._place = place
