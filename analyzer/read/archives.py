@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+PARQUET = b"PAR1"
 SQLITE = b"SQLite format 3\x00"
 _ARCHIVE = re.compile(
     rb'\{\s*(?:"log"\s*:\s*\{\s*"(?:version|creator|browser|pages|entries|comment)"'
@@ -33,9 +34,11 @@ _archive = msgspec.json.Decoder(_Archive).decode
 
 
 def kind_of(head: bytes) -> str | None:
-    """The framing of an archive that begins with `head`: `document`, `yaml` or `sqlite`; None for anything else."""
+    """The framing of an archive that begins with `head`: `document`, `yaml`, `sqlite` or `parquet`; else None."""
     if head.startswith(SQLITE):
         return "sqlite"
+    if head.startswith(PARQUET):
+        return "parquet"
     if _ARCHIVE.match(head) or _SAMPLES.match(head):
         return "document"
     return "yaml" if _YAML.match(head) else None

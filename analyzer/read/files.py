@@ -14,6 +14,7 @@ from typing import IO, Protocol, Self
 
 from analyzer.errors import InputError
 from analyzer.read import remote, zips
+from analyzer.read.archives import PARQUET
 from analyzer.read.transport import UTF16, Transcoded
 
 STDIN = "-"
@@ -275,6 +276,14 @@ class _Members:
         return whole[:size]
 
 
+class _Readable(Protocol):
+    """What records are read from by their place."""
+
+    def seek(self, place: int, /) -> object: ...
+    def read(self, size: int, /) -> bytes: ...
+    def close(self) -> None: ...
+
+
 class Evidence:
     """Raw bytes of records by offset, for the few that somebody looks at.
 
@@ -283,7 +292,7 @@ class Evidence:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = {source.number: source for source in sources}
-        self._open: dict[int, IO[bytes]] = {}
+        self._open: dict[int, _Readable] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -299,10 +308,14 @@ class Evidence:
         file.seek(offset)
         return file.read(length)
 
-    def _plain(self, source: Source) -> IO[bytes]:
+    def _plain(self, source: Source) -> _Readable:
         stream = Stream(source)
         if stream.plain is not None:
-            return stream.plain
+            if stream.peek(len(PARQUET)) != PARQUET:
+                return stream.plain
+            from analyzer.read.lakes import Texts
+
+            return Texts(stream.plain)
         spool = tempfile.TemporaryFile()  # noqa: SIM115
         while piece := stream.read(1 << 20):
             spool.write(piece)

@@ -36,7 +36,9 @@ class Known:
 
     def likely(self, source: Source, head: bytes, kind: str) -> list[str]:
         """The formats of a source that begins so, the surest first."""
-        return [self.input_format] if self.input_format else ranked(head, kind, source.path, self.adapters)
+        if self.input_format:
+            return [self.input_format]
+        return ranked(_values(source, head, kind), source.path, self.adapters)
 
 
 def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:
@@ -195,11 +197,23 @@ class Reader:
             adapter.close()
 
 
-def ranked(head: bytes, kind: str, path: str, adapters: Sequence[type[Adapter]]) -> list[str]:
-    """The adapters that know records of the head, the surest first."""
-    values = first_values(head, kind)
+def ranked(values: list[Any], path: str, adapters: Sequence[type[Adapter]]) -> list[str]:
+    """The adapters that know the first records of a source, the surest first."""
     scores = [(adapter.sniff(values, path), adapter.name) for adapter in adapters] if values else []
     return [name for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0]
+
+
+def _values(source: Source, head: bytes, kind: str) -> list[Any]:
+    if kind != "parquet":
+        return first_values(head, kind)
+    from analyzer.read import lakes  # its end says what is in it
+
+    try:
+        with source.open() as file:
+            parsed = [parse(text) for text in lakes.first(file, _SNIFFED)]
+    except OSError:
+        return []
+    return [each[0] for each in parsed if not isinstance(each, Unreadable)]
 
 
 def first_values(head: bytes, kind: str) -> list[Any]:

@@ -94,7 +94,7 @@ class Block:
 
 
 def framing(head: bytes) -> str:
-    """How the stream that begins with `head` is cut: `lines`, `sse`, `document`, `yaml` or `sqlite`.
+    """How the stream that begins with `head` is cut: `lines`, `sse`, `document`, `yaml`, `sqlite` or `parquet`.
 
     `sse cr` has no line ends but CR, and a body with the headers of an HTTP response before it is, say, `http lines`.
     """
@@ -174,6 +174,8 @@ def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
         yield from _document(stream, digest, kind)
     elif kind == "sqlite":
         yield from _database(stream, digest)
+    elif kind == "parquet":
+        yield from _lake(stream, digest)
     elif kind == "sse":
         yield from _sse(stream, digest)
     elif kind == "sse cr":
@@ -418,6 +420,27 @@ def _database(stream: Readable, digest: Digest) -> Iterator[Block]:
             first += count
     except databases.BROKEN as error:
         yield Block(first, [str(error).encode()], [0], [size], [1], [""])
+
+
+def _lake(stream: Readable, digest: Digest) -> Iterator[Block]:
+    from analyzer.read import lakes
+
+    first = 0
+    with lakes.spooled(_passing(stream, digest)) as file:
+        try:
+            for texts in lakes.records(file):
+                rows = range(first, first + len(texts))
+                lengths = [len(text) for text in texts]
+                yield Block(first, texts, list(rows), lengths, [row + 1 for row in rows])
+                first += len(texts)
+        except lakes.BROKEN as error:
+            yield Block(first, [str(error).encode()], [first], [1], [first + 1])
+
+
+def _passing(stream: Readable, digest: Digest) -> Iterator[bytes]:
+    while chunk := stream.read(BLOCK):
+        digest.update(chunk)
+        yield chunk
 
 
 def _elements(text: bytes) -> tuple[list[bytes] | None, bool]:

@@ -14,6 +14,8 @@ def knows(record: Any) -> bool:
     native = record.get("type")
     if isinstance(record.get("event"), dict) and not (isinstance(native, str) and native.startswith("agent.")):
         return knows(record["event"])
+    if isinstance(record.get("event"), str) and native is None:
+        return _is_event(record["event"])
     http = record.get("http")
     if isinstance(http, dict):
         return "/agents/sessions" in str(http.get("path") or http.get("url") or "")
@@ -31,3 +33,10 @@ def knows(record: Any) -> bool:
             return isinstance(record.get("turn_id"), str) and "event_id" not in record
         return native.startswith(("agent.session.", "agent.output.", "agent.environment."))
     return native is None and kind is None and isinstance(record.get("agent"), dict) and "tools" in record["agent"]
+
+
+def _is_event(text: str) -> bool:
+    """Whether a text in a row of a table is an event of this wire."""
+    return text.lstrip()[:1] == "{" and any(
+        f'"agent.{word}.' in text[:400] for word in ("session", "output", "environment")
+    )

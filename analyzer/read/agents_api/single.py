@@ -9,7 +9,7 @@ from analyzer.frames import PART_BITS, PART_LIMIT
 from analyzer.read.agents_api import exchanges
 from analyzer.read.agents_api.known import knows
 from analyzer.read.agents_api.parts import At, Parts
-from analyzer.read.agents_api.pointing import marks, point
+from analyzer.read.agents_api.pointing import marks, point, point_at_text
 from analyzer.read.agents_api.tables import Tables
 from analyzer.read.agents_api.wire import (
     ITEMS,
@@ -28,6 +28,7 @@ from analyzer.read.agents_api.wire import (
     decode_raws,
     decode_record,
     decode_session,
+    decode_string,
     decode_subject,
     decode_turn,
 )
@@ -206,6 +207,8 @@ class Single:
         )
         if first(record.event) == b"{":
             return self.inside(record.event, f"{pointer}/event", inner)
+        if first(record.event) == b'"':
+            return self._text(record.event, f"{pointer}/event", inner)
         if first(record.http) == b"{":
             return exchanges.take(self, record, pointer, inner)
         if first(record.events) == b"[":
@@ -258,6 +261,13 @@ class Single:
                 self.rows.faults.append((event, self.session, *fault))
             return True
         return self._take(record, text, pointer, place)
+
+    def _text(self, raw: Raw, pointer: str, place: Place) -> bool:
+        """Take an event that stands as text in the row of a table."""
+        before = marks(self.rows)
+        taken = self.inside(held(decode_string, raw, "")[0].encode(), pointer, place)
+        point_at_text(self.rows, before, pointer)
+        return taken
 
     def all(self, raws: list[Raw], pointer: str, place: Place) -> bool:
         """Take each element of a list that stands at `pointer` inside a record."""
