@@ -28,6 +28,7 @@ from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.assemble import assemble, ordered
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.baseline import load as load_baseline
+from analyzer.findings.kept import SAME, Kept
 from analyzer.findings.listing import listed, thinned, told
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.repairs import Repairers, with_repairs
@@ -197,7 +198,7 @@ def audit(
     final = None if final_schema is None else load_final_schema(final_schema)
     evidence = Evidence(sources)
     recording = Recording(at_least=partitions)
-    parts: list[Frames] = []
+    kept = Kept()
     crashed: list[tuple[str, str]] = []
     with _pool(jobs) as pool:
         crew = None if pool is None else Crew(pool, jobs, mappings or {})
@@ -234,16 +235,16 @@ def audit(
             )
             for number, (part, crashes) in enumerate(_each(work, recording.lots(), inputs, pool, jobs), 1):
                 report("audit", number, recording.expected_partitions)
-                parts.append(part)
-                thinned(parts, settings.max_findings)
+                kept.add(part)
+                thinned(kept.parts, settings.max_findings)
                 crashed += crashes
                 if so_far is not None and number < recording.expected_partitions:
-                    so_far(together(parts, crashed))
+                    so_far(together(kept.whole(), crashed))
         finally:
             recording.close()
     evidence.close()
     report("report", 0, 0)
-    done = together(parts, crashed)
+    done = together(kept.whole(), crashed)
     return done if before is None else held_to(done, before)
 
 
@@ -521,7 +522,7 @@ def conclude(
 def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
     """One frame of all partitions; what several of them have of one schema or tool is kept once."""
     whole = pl.concat(parts)
-    if name in ("schemas", "schema_facts", "tools", "contracts", "shown_tables"):
+    if name in SAME:
         return whole.unique(maintain_order=True).sort(whole.columns[:3], maintain_order=True)
     if name == "sessions":
         return whole.sort("first_event")

@@ -23,6 +23,7 @@ from analyzer.batch.workers import Workers, workers
 from analyzer.config import Suppression
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.frames import SOURCES
+from analyzer.read import Crew
 from analyzer.report.trend import Trend
 
 SIZE = 64 << 20
@@ -50,6 +51,8 @@ class Wanted:
     since: datetime | None = None
     until: datetime | None = None
     size: int = SIZE
+    shuffle: bool = False
+    """The inputs are a lake, whose sessions lie all over them: what is new is read together and audited by session."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class _Run:
         wanted = self._wanted
         if stale:
             with workers(wanted.engine, jobs=wanted.jobs, address=wanted.address) as those:
-                self._audit(stale, those)
+                (self._shuffle if wanted.shuffle else self._audit)(stale, those)
         return self._night(audited)
 
     # --- what is new ---
@@ -221,6 +224,34 @@ class _Run:
                 continue
             self._commit(segment, draft)
             done += len(sources)
+
+    def _shuffle(self, stale: Sequence[int], those: Workers) -> None:
+        """Audit all that is new as one segment, on all processes at once."""
+        self._progress("audit", 0, len(stale))
+        together = tuple(sorted(stale))
+        others: dict[str, _Live] = {}
+        while True:
+            draft = self._store.draft()
+            try:
+                answer = audit_segment(
+                    [self._inputs[number].source for number in together],
+                    self._wanted.terms,
+                    draft,
+                    crew=Crew(those, those.jobs, self._wanted.terms.mappings),
+                )
+            except Exception as error:  # noqa: BLE001 - what was audited before is still told
+                told = f"{type(error).__name__}: {error}"
+                self._failed += [(self._inputs[number].source.path, told) for number in stale]
+                return
+            segment = _Live(together, answer)
+            others |= {name: held for name, held in self._live.items() if segment.touches(held)}
+            wider = tuple(sorted({*together, *(each for held in others.values() for each in held.sources)}))
+            if wider == together:
+                break
+            together = wider  # a session that goes on from what was audited before
+        for name in others:
+            del self._live[name]
+        self._commit(segment, draft)
 
     def _submit(self, sources: tuple[int, ...], those: Workers) -> tuple[tuple[int, ...], Path, Future[Answer]]:
         draft = self._store.draft()

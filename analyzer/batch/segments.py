@@ -7,25 +7,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from analyzer.auditing import audit_partition, chosen
 from analyzer.contracts.files import Contracts
+from analyzer.findings.kept import SAME, anew
 from analyzer.findings.listing import thinned
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
-from analyzer.read import read
+from analyzer.read import Crew, read
 from analyzer.read.files import Evidence, Source
 from analyzer.read.mapped import adapters_of
-from analyzer.read.recording import Recording
+from analyzer.read.recording import Loadable, Recording
 from analyzer.redaction import HIDDEN, Redaction, redacting
 from analyzer.replay.final import FinalSchema
 from analyzer.trace import Settings
+
+SHUFFLED = 1_000_000
+"""Events of a partition that a crew audits: some 1.5 GB."""
 
 TIMES = pl.Schema({"session": pl.String(), "since": pl.Datetime("us", "UTC"), "until": pl.Datetime("us", "UTC")})
 
@@ -77,44 +82,89 @@ class Answer:
     turns: frozenset[str]
 
 
-def audit_segment(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
-    """Audit inputs and write the answers into a folder, a Parquet file per frame, credentials hidden."""
+def audit_segment(sources: Sequence[Source], terms: Terms, folder: Path, *, crew: Crew | None = None) -> Answer:
+    """Audit inputs and write the answers into a folder, a Parquet file per frame, credentials hidden.
+
+    A crew reads the inputs and audits them by session, in partitions of about SHUFFLED events; what goes from one
+    process to another does so through the folder, which all of them see.
+    """
     with redacting(terms.redaction):  # another process knows nothing of it
-        return _audited(sources, terms, folder)
+        return _audited(sources, terms, folder, crew)
 
 
-def _audited(sources: Sequence[Source], terms: Terms, folder: Path) -> Answer:
-    recording = read(
-        list(sources),
-        input_format=terms.input_format,
-        recording=Recording(),
-        adapters=adapters_of(terms.mappings),
-    )
-    evidence = Evidence(sources)
-    rules = [rule for rule in chosen(terms.select, terms.ignore) if rule.scope != "fleet"]
-    parts: list[dict[str, pl.DataFrame]] = []
-    times, crashed = [TIMES.to_frame()], set()
-    turns: set[str] = set()
-    inputs = recording.source_frame()
-    for recorded in recording.partitions():
-        events = recorded["events"]
-        times.append(events.group_by("session").agg(since=pl.col("time").min(), until=pl.col("time").max()).cast(TIMES))
-        turns.update(events["turn"].drop_nulls().unique())
-        part, crashes = audit_partition(
+def _recording(folder: Path, crew: Crew | None) -> Recording:
+    if crew is None:
+        return Recording()
+    spilled = folder / "spilled"
+    spilled.mkdir()
+    return Recording(limit=SHUFFLED, at_least=crew.jobs, folder=spilled)
+
+
+class _Part(NamedTuple):
+    """The answer to one partition."""
+
+    frames: dict[str, pl.DataFrame]
+    crashed: list[tuple[str, str]]
+    times: pl.DataFrame
+    turns: list[str]
+
+
+def audit_lot(lot: Loadable, sources: Sequence[Source], inputs: pl.DataFrame, terms: Terms) -> _Part:
+    """Audit one partition, wherever that is."""
+    recorded = lot.load()
+    events = recorded["events"]
+    times = events.group_by("session").agg(since=pl.col("time").min(), until=pl.col("time").max()).cast(TIMES)
+    with closing(Evidence(sources)) as evidence:
+        frames, crashed = audit_partition(
             {**recorded, "sources": inputs},
             contracts=terms.contracts,
             settings=terms.settings,
-            rules=rules,
+            rules=[rule for rule in chosen(terms.select, terms.ignore) if rule.scope != "fleet"],
             fetch=evidence.fetch,
             final=terms.final,
             keep_frames=False,
             redaction=terms.redaction,
         )
-        parts.append(part)
-        thinned(parts, terms.settings.max_findings)
-        crashed.update(crashes)
-    evidence.close()
-    kept = {name: masked_frame(pl.concat([part[name] for part in parts])) for name in parts[0]}
+    return _Part(frames, crashed, times, events["turn"].drop_nulls().unique().to_list())
+
+
+def _answers(
+    lots: Sequence[Loadable], sources: Sequence[Source], inputs: pl.DataFrame, terms: Terms, crew: Crew | None
+) -> Iterator[_Part]:
+    if crew is None:
+        yield from (audit_lot(lot, sources, inputs, terms) for lot in lots)
+        return
+    futures = [crew.pool.submit(audit_lot, lot, sources, inputs, terms) for lot in lots]
+    yield from (future.result() for future in futures)
+
+
+def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    whole = pl.concat(parts)
+    return whole.unique(maintain_order=True) if name in SAME else whole
+
+
+def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew | None) -> Answer:
+    recording = _recording(folder, crew)
+    parts: list[dict[str, pl.DataFrame]] = []
+    times, crashed = [TIMES.to_frame()], set()
+    turns: set[str] = set()
+    try:
+        read(
+            list(sources),
+            input_format=terms.input_format,
+            recording=recording,
+            adapters=adapters_of(terms.mappings),
+            crew=crew,
+        )
+        for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
+            parts.append({name: anew(rows) for name, rows in part.frames.items()})
+            thinned(parts, terms.settings.max_findings)
+            times.append(part.times)
+            turns.update(part.turns)
+            crashed.update(part.crashed)
+    finally:
+        recording.close()
+    kept = {name: masked_frame(_together(name, [part[name] for part in parts])) for name in parts[0]}
     # By the names that are kept: a later run knows no others.
     kept["times"] = masked_frame(pl.concat(times).filter(pl.col("session").is_not_null()).sort("session"))
     answer = Answer(

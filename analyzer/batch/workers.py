@@ -12,12 +12,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from multiprocessing import get_context
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from analyzer.batch.segments import Answer
 from analyzer.errors import UsageError
 
-Work = Callable[..., Answer]
+T = TypeVar("T")
 
 
 class Workers(Protocol):
@@ -26,7 +25,7 @@ class Workers(Protocol):
     jobs: int
     """How much is worth asking for at once."""
 
-    def submit(self, work: Work, *arguments: object) -> Future[Answer]:
+    def submit(self, work: Callable[..., T], /, *arguments: Any) -> Future[T]:
         """The answer, or what it failed with, when it is asked for."""
 
     def anew(self) -> None:
@@ -41,9 +40,9 @@ class Here(AbstractContextManager["Here"]):
     def __exit__(self, *_: object) -> None:
         """Nothing is held."""
 
-    def submit(self, work: Work, *arguments: object) -> Future[Answer]:
+    def submit(self, work: Callable[..., T], /, *arguments: Any) -> Future[T]:
         """The answer at once."""
-        future: Future[Answer] = Future()
+        future: Future[T] = Future()
         try:
             future.set_result(work(*arguments))
         except Exception as error:  # noqa: BLE001 - as a process would give it back
@@ -69,7 +68,7 @@ class Processes(AbstractContextManager["Processes"]):
         """Let them go."""
         self._pool.shutdown(cancel_futures=True)
 
-    def submit(self, work: Work, *arguments: object) -> Future[Answer]:
+    def submit(self, work: Callable[..., T], /, *arguments: Any) -> Future[T]:
         """The answer when a process has it; one that died fails everything that was under way."""
         try:
             return self._pool.submit(work, *arguments)
@@ -106,10 +105,10 @@ class Cluster(AbstractContextManager["Cluster"]):
         """Leave the cluster; one of our own ends with it."""
         self._ray.shutdown()
 
-    def submit(self, work: Work, *arguments: object) -> Future[Answer]:
+    def submit(self, work: Callable[..., T], /, *arguments: Any) -> Future[T]:
         """The answer when a worker of the cluster has it."""
         task = self._ray.remote(work).options(num_cpus=1, max_retries=3, name=work.__name__)
-        future: Future[Answer] = task.remote(*arguments).future()
+        future: Future[T] = task.remote(*arguments).future()
         return future
 
     def anew(self) -> None:

@@ -56,6 +56,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Who audits: processes of this machine, or a Ray cluster that sees inputs and store under the same paths.",
 )
+@click.option(
+    "--shuffle",
+    is_flag=True,
+    help="The inputs are a lake, whose sessions lie all over them: all that is new is read together, and audited by "
+    "session, on all processes or machines.",
+)
 @click.option("--address", metavar="ADDRESS", help="Of the Ray cluster; without it one is begun here.")
 @click.option(
     "--output-format",
@@ -97,6 +103,7 @@ def command(
     jobs: int,
     engine: str,
     address: str | None,
+    shuffle: bool,
     output_format: str,
     outputs: tuple[str, ...],
     fail_on: str,
@@ -154,6 +161,7 @@ def command(
         since=_time(since),
         until=_time(until),
         size=segment_size << 20,
+        shuffle=shuffle,
     )
     with progress() as step:
         night = nightly(Store(store), wanted, progress=step, waiting=_waiting)

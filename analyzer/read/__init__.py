@@ -22,7 +22,7 @@ from analyzer.read.langfuse import Langfuse
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.otel import OpenTelemetry
-from analyzer.read.ranges import size_on_disk
+from analyzer.read.ranges import size_of
 from analyzer.read.reader import Known, first_values, read_source
 from analyzer.read.recording import Recording
 from analyzer.read.responses import Responses
@@ -72,7 +72,7 @@ def read(
     what can be read apart; the recording is the same with it and without.
     """
     recording = recording if recording is not None else Recording()
-    size = sum(size_on_disk(source) or 0 for source in sources)
+    size = sum(size_of(source) or 0 for source in sources)
     recording.parts = max(recording.parts, recording.at_least, min(size // _PART, _MOST_PARTS))
     known = Known(input_format, adapters)
     report = progress or (lambda *_: None)

@@ -18,16 +18,23 @@ class Range(NamedTuple):
     end: int
 
 
-def size_on_disk(source: Source) -> int | None:
-    """Bytes of a source that is a file of its own on this machine; None for any other."""
+def size_of(source: Source) -> int | None:
+    """Bytes of a source that is a file or object of its own, which any process can open; None for any other."""
     path = source.real or source.path
-    if path == STDIN or remote.is_remote(path) or zips.parts(path) is not None:
+    if path == STDIN or zips.parts(path) is not None:
         return None
     try:
+        if remote.is_remote(path):
+            return remote.state(path)[1]
         state = os.stat(path)  # noqa: PTH116 - thousands of them
     except OSError:
         return None
     return state.st_size if stat.S_ISREG(state.st_mode) else None
+
+
+def is_local(source: Source) -> bool:
+    """Whether a source is a file of its own on this machine, of which a part can be read."""
+    return not remote.is_remote(source.real or source.path) and size_of(source) is not None
 
 
 def ranges(file: IO[bytes], size: int, wanted: int) -> list[Range]:

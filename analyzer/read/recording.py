@@ -57,6 +57,8 @@ class Recording:
     problems: list[InputError] = field(default_factory=list)
     adrift: set[str] = field(default_factory=set)
     """Turns of events that name no session, known when `partitions` begins: another input may say whose they are."""
+    folder: Path | None = None
+    """Where to spill, if not into the system's temporary folder; it is removed in the end."""
     spilled: Spill | None = None
     """Where this process writes, once it does; given where the folder is another's."""
     _held: list[Frames] = field(default_factory=list)
@@ -74,7 +76,7 @@ class Recording:
     def spill(self) -> Spill:
         """Where this process writes what it does not hold, in a folder that is removed in the end."""
         if self.spilled is None:
-            self.spilled = Spill(Path(tempfile.mkdtemp(prefix="analyzer-")), self.parts)
+            self.spilled = Spill(self.folder or Path(tempfile.mkdtemp(prefix="analyzer-")), self.parts)
         return self.spilled
 
     def flush(self) -> None:

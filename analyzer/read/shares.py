@@ -8,17 +8,17 @@ the reader takes it on in the one process that sees everything, so that the answ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from analyzer.errors import InputError
 from analyzer.read.files import Source, Stream
-from analyzer.read.ranges import Lines, Range, Stretch, ranges, size_on_disk
+from analyzer.read.ranges import Lines, Range, Stretch, is_local, ranges, size_of
 from analyzer.read.reader import MOST_STRANGE, Known, Reader, read_source
-from analyzer.read.recording import Recording
+from analyzer.read.recording import LIMIT, Recording
 from analyzer.read.records import HEAD, framing, lines
 from analyzer.read.rows import NotAlone, Rows, no_collection
 from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill
@@ -31,11 +31,18 @@ _MOST = 512 << 20
 Mappings = Mapping[str, Mapping[str, str]]
 
 
+class Pool(Protocol):
+    """Runs functions in other processes."""
+
+    def submit(self, work: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        """What the function gives, when it is asked for."""
+
+
 @dataclass(frozen=True)
 class Crew:
     """The processes that read, and the mappings of in-house logs, by which they know the same formats."""
 
-    pool: Executor
+    pool: Pool
     jobs: int
     mappings: Mappings = field(default_factory=dict)
 
@@ -91,9 +98,7 @@ def read_shared(
     if len(plan) < 2:
         return {}
     spill = recording.spill()
-    terms = _Terms(
-        spill.folder, recording.parts, max(recording.limit // crew.jobs, 1), known.input_format, crew.mappings
-    )
+    terms = _Terms(spill.folder, recording.parts, min(recording.limit, LIMIT), known.input_format, crew.mappings)
     futures = [(share, crew.pool.submit(read_share, share, terms)) for share in plan]
     ends = {share.sources[0]: share.range.end for share in plan if share.range is not None}
     digests = {source.number: _digest(source, end) for source, end in ends.items()}
@@ -168,7 +173,7 @@ def _take_ranges(
 
 
 def _plan(sources: Sequence[Source], known: Known, jobs: int) -> list[_Share]:
-    sizes = [(source, size) for source in sources if (size := size_on_disk(source)) is not None]
+    sizes = [(source, size) for source in sources if (size := size_of(source)) is not None]
     wanted = min(max(LEAST, sum(size for _, size in sizes) // (jobs * _EACH)), max(_MOST, LEAST))
     shares: list[_Share] = []
     held: list[Source] = []
@@ -180,7 +185,7 @@ def _plan(sources: Sequence[Source], known: Known, jobs: int) -> list[_Share]:
             held.clear()
 
     for source, size in sizes:
-        if size >= 2 * wanted:
+        if size >= 2 * wanted and is_local(source):
             cut = _cut(source, size, wanted, known)
             if cut is not None:
                 close()

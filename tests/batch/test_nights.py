@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -15,8 +16,8 @@ import pytest
 
 from analyzer import audit
 from analyzer.batch import Store, Terms
-from analyzer.batch.segments import Answer, audit_segment
-from analyzer.batch.workers import Here, Work
+from analyzer.batch.segments import audit_segment
+from analyzer.batch.workers import Here
 from analyzer.config import Suppression
 from analyzer.errors import InputError, UsageError
 from analyzer.trace import Settings
@@ -313,11 +314,11 @@ def test_a_process_that_dies_fails_no_input_beside_its_own(
         jobs = 2
         fallen = False
 
-        def submit(self, work: Work, *arguments: Any) -> Future[Answer]:
+        def submit(self, work: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
             self.fallen |= any(each.path.endswith("b.ndjson") for each in arguments[0])
             if not self.fallen:
                 return super().submit(work, *arguments)
-            future: Future[Answer] = Future()
+            future: Future[Any] = Future()
             future.set_exception(BrokenProcessPool("a process died"))
             return future
 
