@@ -7,16 +7,21 @@ clock would give another answer on another machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from analyzer.contracts.references import References
+from analyzer.contracts.schemas import canonical
 
-#: Looks at all values of a payload beyond which it is not judged: about a second of the engine.
-MAX_LOOKS = 50_000_000
+#: Looks at all values of a payload beyond which it is not judged: about 20 milliseconds of the engine.
+MAX_LOOKS = 5_000_000
 
-#: Looks beyond which a failure is told in one line: about a tenth of a second of the engine.
-MAX_TOLD = 2_000
+# Nanoseconds of the engine: to write down one failure, and for each byte of the value and of the keyword it names, of
+# which ten are kept. A failure is told in one line beyond so many, and so many more for each value and byte.
+_FAILURE, _PER_BYTE, _PER_WORD = 4_000, 30, 15
+_FREE, _FREE_PER_VALUE, _FREE_PER_BYTE, _MOST = 30_000_000, 50_000, 1_000, 1_000_000_000
+# What is surely far below that without a look at the schema.
+_FEW_LOOKS, _FEW_BYTES = 1_000, 1_000_000
 
 # What a keyword's subschemas look at: the same value, any member, any item; a named member is spelled `.name`.
 _SAME, _MEMBER, _ITEM = None, "", "[]"
@@ -30,6 +35,8 @@ _LOOKS_AT = {
 _UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 _AGAIN = 3
 _NAMED = ("dependentSchemas", "dependencies", "patternProperties")
+# Keywords that never fail themselves; how many names of `required` are missing is counted.
+_NOTES = frozenset({"title", "description", "default", "examples", "properties", "items", "prefixItems", "required"})
 # What lets a value be looked at more often than the schema has places.
 _MULTIPLY = (b'"$ref"', b'"$dynamicRef"', b'"$recursiveRef"', b'"unevaluated')
 
@@ -129,28 +136,102 @@ def _compared(schema: object) -> int:
     return sum(isinstance(choice, dict | list) for choice in choices) if isinstance(choices, list) else 0
 
 
-def telling(root: object, references: References, payload: object) -> int:
-    """Count the looks that telling why `payload` fails takes, stopping a little past `MAX_TOLD`."""
-    looks = 0
-    stack: list[tuple[object, object]] = [(root, payload)]
-    while stack and looks <= MAX_TOLD:
-        schema, value = stack.pop()
-        looks += 1
-        for label, child in _children(references, schema):
-            stack.extend((child, at) for at in _looked_at(label, value))
-    return looks
+class Telling:
+    """Bounds what it takes to tell why payloads fail a schema; `text` is its canonical spelling."""
+
+    def __init__(self, root: object, references: References, text: bytes, bound: Branching) -> None:
+        """Nothing is counted yet."""
+        self._root, self._references, self._bound, self._length = root, references, bound, len(text)
+        self._asserts: dict[int, tuple[int, Collection[str], int]] = {}
+
+    def costly(self, payload: object) -> bool:
+        """Whether all failures of the payload are too many words: each holds what it is about."""
+        values, size = _extent(payload)
+        looks = values * self._bound.looks
+        few = looks <= _FEW_LOOKS and max(looks * size, looks * self._length, self._length * size // 5) <= _FEW_BYTES
+        if few and not self._bound.recursive:
+            return False
+        most = min(_FREE + _FREE_PER_VALUE * values + _FREE_PER_BYTE * size, _MOST)
+        sizes: dict[int, int] = {}
+        cost = 0
+        stack: list[tuple[object, object]] = [(self._root, payload)]
+        while stack and cost <= most:
+            schema, value = stack.pop()
+            keywords, required, own = self._own(schema)
+            if isinstance(value, dict):
+                keywords += sum(name not in value for name in required)
+            cost += keywords * (_FAILURE + _PER_BYTE * _size(value, sizes)) + own
+            for label, child in _children(self._references, schema):
+                stack.extend((child, at) for at in _looked_at(label, value))
+        return cost > most
+
+    def _own(self, schema: object) -> tuple[int, Collection[str], int]:
+        """How many keywords of a schema may fail, the names it requires, and the cost of telling what it expects."""
+        if not isinstance(schema, dict):
+            return (1 if schema is False else 0), (), 0
+        known = self._asserts.get(id(schema))
+        if known is None:
+            required = schema.get("required")
+            told = len(canonical([schema.get(word) for word in ("enum", "const", "not")]))
+            known = (
+                sum(word not in _NOTES for word in schema),
+                frozenset(filter(_is_text, required)) if isinstance(required, list) else (),
+                told * _PER_WORD,
+            )
+            self._asserts[id(schema)] = known
+        return known
 
 
-def _looked_at(label: str | None, value: object) -> list[object]:
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _extent(value: object) -> tuple[int, int]:
+    """How many values a JSON value is made of, and about how long its text is."""
+    values = size = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        values += 1
+        if isinstance(item, dict):
+            size += sum(map(len, item))
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+        else:
+            size += len(item) if isinstance(item, str) else 4
+    return values, size
+
+
+def _size(value: object, known: dict[int, int]) -> int:
+    """The length of a value's text, about; that of containers is kept."""
+    if not isinstance(value, dict | list):
+        return len(value) if isinstance(value, str) else 4
+    if id(value) not in known:
+        stack: list[tuple[dict[str, object] | list[object], bool]] = [(value, False)]
+        while stack:
+            item, done = stack.pop()
+            below = item.values() if isinstance(item, dict) else item
+            if done:
+                known[id(item)] = sum(_size(each, known) for each in below) + sum(
+                    map(len, item if isinstance(item, dict) else ())
+                )
+            else:
+                stack.append((item, True))
+                stack.extend((each, False) for each in below if isinstance(each, dict | list) and id(each) not in known)
+    return known[id(value)]
+
+
+def _looked_at(label: str | None, value: object) -> Iterable[object]:
     if label is _SAME:
-        return [value]
+        return (value,)
     if isinstance(value, list):
-        return [item for item in value if isinstance(item, dict | list)] if label == _ITEM else []
+        return value if label == _ITEM else ()
     if not isinstance(value, dict):
-        return []
+        return ()
     if label == _MEMBER:
-        return [member for member in value.values() if isinstance(member, dict | list)]
-    return [value[label[1:]]] if label[0] == "." and label[1:] in value else []
+        return value.values()
+    return (value[label[1:]],) if label[0] == "." and label[1:] in value else ()
 
 
 def _children(references: References, schema: object) -> Iterator[tuple[str | None, object]]:

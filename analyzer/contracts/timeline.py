@@ -22,6 +22,7 @@ MAX_TABLE_BYTES = 64 << 20  # of one tool table that is read
 # Whose schemas are draft-07 unless they say otherwise.
 _DRAFT7_SHAPES = frozenset({"mcp"})
 _MOST_KEPT = 64 << 20  # bytes of schemas and tools; a partition's own are kept in any case
+_MOST_COMPILED = 512 << 20  # bytes of what judges, about; beyond, it is compiled again when it is asked for
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 
 _Row = tuple[Any, ...]
@@ -43,6 +44,7 @@ class SchemaStore:
         self._assert_formats = assert_formats
         self._schemas: dict[str, _Schema] = {}
         self._judges: dict[str, Judge] = {}
+        self._weight = 0
         self._facts: dict[str, list[Fact]] = {}
         self._tools: dict[tuple[bytes, str | None, str], list[list[_Row]]] = {}
         self._bytes = 0
@@ -75,6 +77,10 @@ class SchemaStore:
         if judge is None:
             schema, dialect, text = self._schemas[name]
             judge = Judge(schema, dialect=dialect, assert_formats=self._assert_formats, text=text)
+            self._weight += judge.weight
+            if self._weight > _MOST_COMPILED:
+                self._judges.clear()
+                self._weight = judge.weight
             self._judges[name] = judge
         return judge
 

@@ -130,16 +130,17 @@ class Court:
         return pl.zeros(owed.height, pl.UInt8, eager=True).scatter(every["place"], every["found"])
 
     def _glances(self, schemas: pl.Series, texts: pl.Series) -> Iterator[int]:
-        keeps: dict[str, Callable[[Any], bool]] = {}
+        keeps: Callable[[Any], bool] | None = None
+        before: str | None = None
         for schema, value in zip(schemas.to_list(), plain_values(texts), strict=True):
             if value is None:
                 yield _CAREFUL
             elif schema is None:
                 yield _UNJUDGED
             else:
-                if schema not in keeps:
-                    keeps[schema] = self._store.judge(schema).is_valid
-                yield _VALID if keeps[schema](value) else _PLAIN
+                if keeps is None or schema != before:
+                    keeps, before = self._store.judge(schema).is_valid, schema
+                yield _VALID if keeps(value) else _PLAIN
 
     def _carefully(self, owed: _Owed, role: str, side: str) -> tuple[int, str, str | None, str | None, str]:
         payload = Payload("value", value_of(owed.text)) if owed.plain else read_payload(owed.text)
