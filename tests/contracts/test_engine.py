@@ -202,9 +202,8 @@ def test_comparisons_one_by_one_are_counted_too() -> None:
     judge = Judge({"items": {"enum": [{"k": n} for n in range(20_000)]}})
     assert judge.judge([{"k": 19_999}] * 100) == ("valid", None)
     assert judge.judge([{"k": 19_999}] * 20_000) == ("unverifiable", "engine_failed")
-    named = Judge({"patternProperties": {f"^a{n}": True for n in range(400)}})
-    assert named.judge({"b": 1}) == ("valid", None)
-    assert named.judge({f"b{n}": 1 for n in range(20_000)}) == ("unverifiable", "engine_failed")
+    assert Judge({"patternProperties": {f"^a{n}": True for n in range(400)}}).judge({"b": 1}) == ("valid", None)
+    assert Judge({"patternProperties": {f"^a{n}": True for n in range(600)}}).problem == "engine_failed"
 
 
 def test_unevaluated_members_asked_for_level_by_level_are_refused() -> None:
