@@ -98,7 +98,7 @@ class Responses(RecordAdapter[Record]):
         native = record.type
         if native is not None:
             if native == "response.create":  # sent over a socket: a request with a type
-                self._transcript.request(record_of(record.response) if bytes(record.response) else record, place)
+                self._transcript.request(record_of(record.response) if record.response else record, place)
                 return True
             if native.startswith("response."):
                 self._streaming.take(record, native)
@@ -111,7 +111,7 @@ class Responses(RecordAdapter[Record]):
             self._streaming.end()
             self._transcript.response(record)
             return True
-        if first(record.http) == b"{" or first(record.request) == b"{" or bytes(record.body):
+        if first(record.http) == b"{" or first(record.request) == b"{" or record.body:
             return self._exchange(record, place)
         if asks(record):
             self._transcript.request(record, place)
@@ -170,7 +170,7 @@ class Responses(RecordAdapter[Record]):
                 taken = self._taken(body, inside) if body.type is not None or body.object is not None else False
             except (msgspec.DecodeError, RecursionError):
                 continue
-            if not taken and bytes(body.error):
+            if not taken and body.error:
                 session = self._transcript.flush(None, accepted=False)
                 self._transcript.cursor.event("error", "error", session)
         self._streaming.end()

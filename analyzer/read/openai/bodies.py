@@ -31,16 +31,17 @@ class Record(Recorded, gc=False):
     arguments: Raw = ABSENT
 
 
+_SPACE = 4096  # bytes that may stand before the first item
 record_of = msgspec.json.Decoder(Record).decode
 
 
 def asks(record: Record) -> bool:
     """Whether a body without a type is a request of this wire."""
     kind = first(record.input)
-    if bytes(record.messages) or bytes(record.output) or kind not in {b"[", b'"'}:
+    if record.messages or record.output or kind not in {b"[", b'"'}:
         return False
-    if record.previous_response_id is not None or bytes(record.conversation) or bytes(record.tools):
+    if record.previous_response_id is not None or record.conversation or record.tools:
         return True
     if kind == b"[":
-        return bytes(record.input)[1:].lstrip()[:1] in {b"{", b"]"} and record.model is not None
-    return record.model is not None and bool(bytes(record.store) or bytes(record.instructions) or bytes(record.stream))
+        return bytes(memoryview(record.input)[1:_SPACE]).lstrip()[:1] in {b"{", b"]"} and record.model is not None
+    return record.model is not None and bool(record.store or record.instructions or record.stream)

@@ -152,7 +152,7 @@ def _half(raw: Raw, decode: Callable[[Raw], R]) -> tuple[Recorded, R | None]:
 def _wrapped(half: Recorded, pointer: str, decode: Callable[[Raw], R]) -> Body[R] | None:
     for member in _MEMBERS:
         value: Raw = getattr(half, member)
-        if value and bytes(value) != b"null":
+        if value and first(value) != b"n":
             return _open(value, f"{pointer}/{member}", decode)
     return None
 

@@ -22,6 +22,8 @@ class Pending(msgspec.Struct, gc=False):
     """A request that waits for its response, which names the session."""
 
     record: Record
+    text: bytes
+    """Its input."""
     items: list[Item]
     faults: list[Fault]
     place: Place
@@ -72,7 +74,7 @@ class Transcript:
         """Keep a request until its response says which session it began."""
         self.flush(None)
         self.cursor.move(place, max(self.cursor.next, place.event))
-        chained = record.previous_response_id is not None or bytes(record.conversation)
+        chained = record.previous_response_id is not None or record.conversation
         session = conversation_of(record.conversation) or self.chains.named(record.previous_response_id)
         text = bytes(record.input)
         skipped = 0
@@ -86,7 +88,7 @@ class Transcript:
             items, faults = items_of(text if not size else b"[" + text[size + 1 :])
             if session is None:
                 session = self.chains.of_items(items)
-        self.pending = Pending(record, items, faults, place, self.cursor.next, session, skipped, accepted)
+        self.pending = Pending(record, text, items, faults, place, self.cursor.next, session, skipped, accepted)
 
     def flush(self, session: str | None, *, accepted: bool | None = None, when: float | None = None) -> str | None:
         """Append the request that waits, as part of `session` where its own words name none; the session it got."""
@@ -101,9 +103,8 @@ class Transcript:
         return session
 
     def _ask(self, pending: Pending, session: str | None, *, accepted: bool | None, when: float | None) -> str:
-        record, items = pending.record, pending.items
-        chained = record.previous_response_id is not None or bool(bytes(record.conversation))
-        text = bytes(record.input)
+        record, text, items = pending.record, pending.text, pending.items
+        chained = record.previous_response_id is not None or bool(record.conversation)
         session = pending.session or session or f"request-{blake2b(text, digest_size=6).hexdigest()}"
         native = "request.continue" if chained else "request.create"
         event, opaque = self.cursor.event(native, "request", session, when=when)
