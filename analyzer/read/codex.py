@@ -85,7 +85,7 @@ class Codex(RecordAdapter[Line]):
             usual=Usual(quick_of, self._usual),
         )
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
-        self._cursor = Cursor(rows, placed=True)
+        self._cursor = Cursor(rows)
         self._printed = Printed(rows, self._cursor, self._thread)
         self._memories = (self._thread, self._items.ledger)
         self._named: dict[tuple[str, str | None], tuple[str, str | None, str | None]] = {}

@@ -100,7 +100,8 @@ def _unquoted(values: list[str | bytes | None]) -> pl.Series:
 def _mixed_times(times: list[Any]) -> pl.Series:
     """Times as written, texts or numbers."""
     texts = iso_times(pl.Series([when if type(when) is str else None for when in times], dtype=pl.String))
-    whens = [None if when is None or type(when) is str else microseconds(when) for when in times]
+    numbers = {when: microseconds(when) for when in set(times) if when is not None and type(when) is not str}
+    whens = [numbers.get(when) for when in times]
     return pl.select(pl.coalesce(texts, pl.Series(whens, dtype=pl.Int64).cast(TIME))).to_series()
 
 

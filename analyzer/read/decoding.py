@@ -88,15 +88,16 @@ class Decoding(Generic[R]):
         Where that does not help, `alone` appends an event for the record and nothing else, or says that it does not.
         """
         others: list[int] = []
-        base = event_number(self._source, block.first)
+        base = self._rows.base = event_number(self._source, block.first)
         usual = self._usual if block.pointer is None else None
         records = self.decoded(block, self.decode if usual is None else usual.decode)
+        take_usual = None if usual is None else usual.take
         event = base - (1 << PART_BITS)
         for index, found in enumerate(records):
             event += 1 << PART_BITS
-            if usual is not None and found is not None:
+            if take_usual is not None and found is not None:
                 try:
-                    if usual.take(found, event):
+                    if take_usual(found, event):
                         continue
                 except (msgspec.DecodeError, RecursionError):
                     pass
@@ -120,7 +121,7 @@ class Decoding(Generic[R]):
                 others.append(index)
             elif faults:
                 self._rows.faults += [(event, self._session(), *fault) for fault in faults]
-        self._rows.place(base, block.offset, block.length, block.line)
+        self._rows.place(block.offset, block.length, block.line)
         return others
 
     def cleaned(self, block: Block) -> tuple[list[R | None], dict[int, Sequence[Fault]]]:

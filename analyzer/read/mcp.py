@@ -93,7 +93,7 @@ class Mcp(Adapter):
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         others: list[int] = []
-        base = event_number(self._source, block.first)
+        base = self._rows.base = event_number(self._source, block.first)
         event, usual = base - (1 << PART_BITS), self._plain.take
         for index, record in enumerate(self._records.decoded(block, decode_line)):
             event += 1 << PART_BITS
@@ -108,7 +108,7 @@ class Mcp(Adapter):
                 taken = self._carefully(event, raw, pointer)
             if not taken:
                 others.append(index)
-        self._rows.place(base, block.offset, block.length, block.line)
+        self._rows.place(block.offset, block.length, block.line)
         return others
 
     def _carefully(self, event: int, raw: bytes, pointer: str) -> bool:

@@ -16,6 +16,7 @@ from analyzer.read.wires import Wires
 
 Row = tuple[Any, ...]
 Scope = Literal["run", "sources", "range"]
+_NEVER = 1 << 62
 _TABLES, _LONGEST = 1024, 1 << 16  # whose texts are kept, so that one seen before costs a look; bytes of each
 
 # EVENTS as adapters append it: the time as written (`time_text`) or as microseconds since 1970 (`time_us`); the source
@@ -123,8 +124,10 @@ class Rows:
         self.summaries: list[Row] = []
         self.scope = scope
         self._shared: dict[str, Any] = {}
+        self.base = _NEVER
+        """The first event of the block that is read, where its reader calls `place` at its end."""
         self.whole: list[Row] = []
-        """Events of the block that is read: event, session, turn, time, number, type, kind, pointer; `place` them."""
+        """Events of that block: event, session, turn, time, number, type, kind, pointer."""
         self._known_tables: set[str] = set()
         self._digests: dict[tuple[bytes, str, str | None], str] = {}
         self._wires = Wires()
@@ -189,8 +192,9 @@ class Rows:
             self.count += height
         return since
 
-    def place(self, base: int, offset: Sequence[int], length: Sequence[int], line: Sequence[int]) -> None:
-        """Say where the records of the events in `whole` lie; `base` is the event of the first of the block."""
+    def place(self, offset: Sequence[int], length: Sequence[int], line: Sequence[int]) -> None:
+        """The block is read: say where the records of the events in `whole` lie."""
+        base, self.base = self.base, _NEVER
         if not self.whole:
             return
         event, session, turn, time, number, native, kind, pointer = zip(*self.whole, strict=True)

@@ -24,14 +24,10 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cursor:
-    """Appends the events of one source.
+    """Appends the events of one source."""
 
-    `placed`: those of a block are placed together when it is read, which takes an adapter that keeps none for later.
-    """
-
-    def __init__(self, rows: Rows, *, placed: bool = False) -> None:
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._placed = placed
         self._place = Place(0, 0, 0, 0)
         self._next = 0
 
@@ -86,7 +82,7 @@ class Cursor:
         when = place.when if place.when is not None else when
         opaque = place.opaque
         pointer = place.pointer if opaque or not member else place.pointer + member
-        if self._placed:
+        if event >= self._rows.base:
             self._rows.whole.append((event, session, turn, when, number, native, kind, pointer))
             return event, opaque
         text, number_of = (when, None) if when is None or type(when) is str else (None, microseconds(when))  # type: ignore[arg-type]
