@@ -18,7 +18,7 @@ from analyzer.auditing import Audit, chosen, gathered
 from analyzer.batch.inputs import digest, inputs_of
 from analyzer.batch.segments import Answer, Terms, audit_segment
 from analyzer.batch.store import INPUTS, Store, by_segment
-from analyzer.batch.trend import borne_of, groups_of, trend_of, versions_of
+from analyzer.batch.trend import borne_of, groups_of, places_of, trend_of, unseen, versions_of
 from analyzer.batch.workers import Workers, workers
 from analyzer.config import Suppression
 from analyzer.errors import AnalyzerError, InputError, UsageError
@@ -306,7 +306,7 @@ class _Run:
             sources=[each.source for _, each in sorted(self._inputs.items())],
         )
         runs = store.runs()
-        number = 1 + (runs["run"].max() or 0)  # type: ignore[operator]  # an Int64 column
+        number = 1 + max(runs["run"], default=0)
         found = audit.summary["findings"]
         run = {
             "run": number,
@@ -320,8 +320,12 @@ class _Run:
             **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
         }
         groups, versions = groups_of(audit.findings, times), versions_of(audit.frames["offers"])
-        trend = trend_of(store, run, groups, versions, borne=borne_of(audit.findings))
-        store.close_run(run, groups, versions)
+        looked_at = self._known.filter(pl.col("segment").is_in(list(self._live)))["path"]
+        away = unseen(
+            store.places(number - 1), looked_at, everything=self._known.height == looked_at.len() and not self._failed
+        )
+        trend = trend_of(store, run, groups, versions, borne=borne_of(audit.findings), away=away)
+        store.close_run(run, groups, versions, pl.concat([places_of(audit.findings), away]))
         return Night(audit, trend, tuple(path for path, _ in self._failed))
 
     def _nothing(self) -> dict[str, pl.DataFrame]:

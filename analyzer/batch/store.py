@@ -6,6 +6,7 @@
     segments/NAME/     the answers of `audit_partition` for some inputs, a Parquet file per frame; sessions, contracts
                        and findings are among them
     groups/RUN.parquet, schemas/RUN.parquet    what that run found by group, and which schemas tools had
+    places/RUN.parquet  of the last run: PLACES, in which inputs each group was when they were last looked at
 
 A segment is written under another name and renamed, and counts from the moment when `inputs.parquet`, replaced at once,
 names it: whenever a run is killed, the store opens, and the next run goes on behind the last segment that counts.
@@ -74,6 +75,13 @@ GROUPS = pl.Schema(
 VERSIONS = pl.Schema(
     {"tool": pl.String(), "role": pl.String(), "schema_id": pl.String(), "sessions": pl.Int64()}
 )  # key: tool, role, schema_id
+PLACES = pl.Schema(
+    {
+        "group": pl.String(),
+        "input": pl.String(),  # path, credentials hidden; null: of no input, but of all of them together
+        "count": pl.Int64(),
+    }
+)  # key: group, input
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -99,10 +107,10 @@ class Store:
             raise UsageError("cannot keep a store under a name that is no UTF-8", file=folder) from error
         try:
             held = {each.name for each in self.folder.iterdir()} if self.folder.exists() else set()
-            known = {"lock", "inputs.parquet", "runs.parquet", "segments", "groups", "schemas"}
+            known = {"lock", "inputs.parquet", "runs.parquet", "segments", "groups", "schemas", "places"}
             if held - known and not held & known:
                 raise UsageError("--store names a folder that holds something else", file=folder)
-            for name in ("segments", "groups", "schemas"):
+            for name in ("segments", "groups", "schemas", "places"):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot keep a store: {error.strerror or error}", file=folder) from error
@@ -146,6 +154,10 @@ class Store:
         """VERSIONS of a run."""
         return self._read(self.folder / "schemas" / f"{run}.parquet", VERSIONS)
 
+    def places(self, run: int) -> pl.DataFrame:
+        """PLACES as they were after a run; none where a store of before does not have them."""
+        return self._read_first(f"places/{run}.parquet", PLACES)
+
     def segment(self, name: str, frames: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
         """The frames of a segment, or those that are named. Raises InputError where it is not what was written."""
         folder, written = self.folder / "segments" / name, self.told(name).frames
@@ -178,11 +190,17 @@ class Store:
         draft.rename(target)
         self._write(self.folder / "inputs.parquet", inputs)
 
-    def close_run(self, run: dict[str, Any], groups: pl.DataFrame, versions: pl.DataFrame) -> None:
+    def close_run(
+        self, run: dict[str, Any], groups: pl.DataFrame, versions: pl.DataFrame, places: pl.DataFrame
+    ) -> None:
         """Write a run that came to its end into the history."""
+        self._write(self.folder / "places" / f"{run['run']}.parquet", places)
         self._write(self.folder / "groups" / f"{run['run']}.parquet", groups)
         self._write(self.folder / "schemas" / f"{run['run']}.parquet", versions)
         self._write(self.folder / "runs.parquet", pl.concat([self.runs(), pl.DataFrame([run], schema=RUNS)]))
+        for file in (self.folder / "places").glob("[0-9]*.parquet"):
+            if file.stem != str(run["run"]):
+                file.unlink()
 
     def _read_first(self, name: str, schema: pl.Schema) -> pl.DataFrame:
         file = self.folder / name

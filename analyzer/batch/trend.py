@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 
-from analyzer.batch.store import GROUPS, VERSIONS, Store
-from analyzer.report.trend import CHANGES, KINDS, SEEN, Trend
+from analyzer.batch.store import GROUPS, PLACES, VERSIONS, Store
+from analyzer.masking import masked
+from analyzer.report.trend import CHANGES, KINDS, NOT_LOOKED_AT, SEEN, Trend
 
 _TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at", "message")
 _BORNE = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
@@ -39,6 +41,24 @@ def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def places_of(findings: pl.DataFrame) -> pl.DataFrame:
+    """PLACES of FINDINGS that no suppression bears."""
+    return (
+        findings.filter(~_BORNE)
+        .group_by("group", input=pl.col("location").struct.field("file"), maintain_order=True)
+        .agg(count=pl.len().cast(pl.Int64))
+        .with_columns(pl.col("input").map_elements(masked, return_dtype=pl.String))
+        .cast(PLACES)
+        .sort("group", "input")
+    )
+
+
+def unseen(places: pl.DataFrame, looked_at: Iterable[str], *, everything: bool) -> pl.DataFrame:
+    """Of PLACES those that a run did not look at; what is of no input was, where it looked at `everything` there is."""
+    elsewhere = ~pl.col("input").is_in(sorted({str(masked(path)) for path in looked_at}))
+    return places.filter(elsewhere.fill_null(value=not everything))
+
+
 def versions_of(offers: pl.DataFrame) -> pl.DataFrame:
     """VERSIONS of OFFERS."""
     return (
@@ -56,38 +76,57 @@ def borne_of(findings: pl.DataFrame) -> pl.Series:
 
 
 def trend_of(
-    store: Store, run: dict[str, Any], groups: pl.DataFrame, versions: pl.DataFrame, *, borne: pl.Series
+    store: Store,
+    run: dict[str, Any],
+    groups: pl.DataFrame,
+    versions: pl.DataFrame,
+    *,
+    borne: pl.Series,
+    away: pl.DataFrame,
 ) -> Trend:
-    """What the run changed, beside the runs that the store holds; `borne` are the groups with suppressed findings."""
+    """What the run changed, beside the runs that the store holds.
+
+    `borne` are the groups with suppressed findings, `away` the PLACES of earlier runs that this one did not look at.
+    """
     runs = store.runs()
     before = runs.sort("run").tail(1).to_dicts()
     history = [(number, store.groups(number)) for number in runs["run"]]
     last = history[-1][1] if history else GROUPS.to_frame()
-    earlier = pl.concat([GROUPS.to_frame(), *(frame for _, frame in history)])["group"].unique()
-    both = groups.join(last, on="group", how="full", coalesce=True, suffix="_before").with_columns(
+    places = store.places(history[-1][0]) if history else PLACES.to_frame()
+    there = places["group"].unique()
+    earlier = pl.concat([GROUPS.to_frame(), *(frame for _, frame in reversed(history))])
+    # What was last seen before the last run, in inputs that it did not look at, and now is gone from where it was.
+    looked_for = there.filter(~there.is_in(last["group"].implode()) & ~there.is_in(away["group"].implode()))
+    counts = places.filter(pl.col("group").is_in(looked_for.implode())).group_by("group").agg(pl.col("count").sum())
+    unheard = earlier.unique("group", keep="first").drop("count").join(counts, on="group").select(list(GROUPS))
+    told = pl.concat([last, unheard])
+    both = groups.join(told, on="group", how="full", coalesce=True, suffix="_before").with_columns(
         count=pl.col("count").fill_null(0), before=pl.col("count_before").fill_null(0)
     )
+    known = pl.col("group").is_in(there.implode()) | (pl.col("before") > 0)
     change = (
         pl.when((pl.col("count") == 0) & pl.col("group").is_in(borne.implode()))
         .then(pl.lit("suppressed"))
+        .when((pl.col("count") == 0) & pl.col("group").is_in(away["group"].implode()))
+        .then(pl.lit(NOT_LOOKED_AT))
         .when(pl.col("count") == 0)
         .then(pl.lit("fixed"))
-        .when((pl.col("before") == 0) & pl.col("group").is_in(earlier.implode()))
+        .when(~known & pl.col("group").is_in(earlier["group"].unique().implode()))
         .then(pl.lit("returned"))
-        .when(pl.col("before") == 0)
+        .when(~known)
         .then(pl.lit("new"))
         .otherwise(pl.lit("recurring"))
     )
-    told = [pl.coalesce(pl.col(name), pl.col(f"{name}_before")) for name in _TOLD[1:]]
+    columns = [pl.coalesce(pl.col(name), pl.col(f"{name}_before")) for name in _TOLD[1:]]
     order = pl.col("severity").replace_strict({"error": 0, "warning": 1, "info": 2}, default=3)
     changes = (
-        both.select(change.alias("change"), "group", *told, "count", "before")
+        both.select(change.alias("change"), "group", *columns, "count", "before")
         .sort(pl.col("change").replace_strict({name: at for at, name in enumerate(KINDS)}), order, "rule", "group")
         .cast(CHANGES)
     )
-    known = pl.concat([VERSIONS.to_frame(), *(store.schemas(number) for number in runs["run"])])
-    fresh = versions.join(known, on=["tool", "role", "schema_id"], how="anti").filter(
-        pl.col("tool").is_in(known["tool"].unique().implode())
+    tools = pl.concat([VERSIONS.to_frame(), *(store.schemas(number) for number in runs["run"])])
+    fresh = versions.join(tools, on=["tool", "role", "schema_id"], how="anti").filter(
+        pl.col("tool").is_in(tools["tool"].unique().implode())
     )
     return Trend(
         run=run,

@@ -16,7 +16,9 @@ from analyzer.visible import visible
 SCHEMA = "analyzer.trend/v1"
 
 FRESH = ("new", "returned")
-KINDS = (*FRESH, "recurring", "suppressed", "fixed")
+NOT_LOOKED_AT = "not looked at"
+"""Was found in inputs that this run did not look at: gone, out of its time, or not to be read."""
+KINDS = (*FRESH, "recurring", "suppressed", NOT_LOOKED_AT, "fixed")
 CHANGES = pl.Schema(
     {
         "change": pl.String(),  # one of KINDS; `returned`: not in the last run, but in an earlier one

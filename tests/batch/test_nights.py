@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from analyzer import audit
-from analyzer.batch import Store, Terms
+from analyzer.batch import Night, Store, Terms
 from analyzer.batch.segments import audit_segment
 from analyzer.batch.workers import Here
 from analyzer.config import Suppression
 from analyzer.errors import InputError, UsageError
+from analyzer.report.trend import page
 from analyzer.trace import Settings
 from tests.audit.wire import CLOSED
 from tests.batch.nights import changed, log, run, story, told
@@ -107,6 +108,56 @@ def test_new_fixed_recurring_returned(tmp_path: Path, logs: Path) -> None:
     back = run(store, logs).trend.changes
     returned = back.filter((back["change"] == "returned") & (back["rule"] == "ARG001"))
     assert returned["count"].to_list() == [2]
+
+
+def _arg001(night: Night) -> list[tuple[str, int, int]]:
+    changes = night.trend.changes.filter(rule="ARG001")
+    return changes.select("change", "count", "before").rows()
+
+
+@pytest.mark.parametrize("way", ["gone", "older", "unreadable"])
+def test_what_was_not_looked_at_is_not_fixed(way: str, tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    bad, good = log(logs, "a.ndjson", story("s1", BAD), story("s2", BAD)), log(logs, "b.ndjson", story("s3", GOOD))
+    assert _arg001(run(store, logs)) == [("new", 2, 0)]
+    kept, since = bad.read_bytes(), None
+    if way == "gone":
+        bad.unlink()
+    elif way == "older":
+        os.utime(bad, (1, 1))
+        since = datetime(2000, 1, 1, tzinfo=UTC)
+    else:
+        bad.unlink()
+        bad.symlink_to(tmp_path / "nowhere")
+    night = run(store, bad if way == "unreadable" else logs, good, since=since)
+    assert _arg001(night) == [("not looked at", 0, 2)]
+    assert "Not looked at" in page(night.trend, night.audit.summary, night.audit.findings, next_command="x")
+    assert _arg001(run(store, good)) == [], "told once"
+    bad.unlink(missing_ok=True)
+    bad.write_bytes(kept)
+    assert _arg001(run(store, logs)) == [("recurring", 2, 0)], "it never went away"
+
+
+def test_what_is_gone_when_it_is_looked_at_again_is_fixed(tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    log(logs, "a.ndjson", story("s1", BAD), story("s2", BAD))
+    good = log(logs, "b.ndjson", story("s3", GOOD))
+    run(store, logs)
+    run(store, good)
+    run(store, good)
+    log(logs, "a.ndjson", story("s1", GOOD), story("s2", GOOD))
+    assert _arg001(run(store, logs)) == [("fixed", 0, 2)]
+    assert _arg001(run(store, logs)) == []
+
+
+def test_some_of_it_is_looked_at(tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    log(logs, "a.ndjson", story("s1", BAD))
+    other = log(logs, "b.ndjson", story("s2", BAD))
+    run(store, logs)
+    assert _arg001(run(store, other)) == [("recurring", 1, 2)]
+    log(logs, "b.ndjson", story("s2", GOOD))
+    assert _arg001(run(store, other)) == [("not looked at", 0, 1)]
 
 
 def test_a_new_version_of_a_known_tool_is_told(tmp_path: Path, logs: Path) -> None:
