@@ -13,6 +13,7 @@ from analyzer.read.values import Raw, first
 
 _KEPT = 32  # requests whose input may be the beginning of a later one
 _LONGEST = 8 << 20
+_COMMA = ord(",")
 
 
 class _Conversation(msgspec.Struct, gc=False):
@@ -32,9 +33,9 @@ def conversation_of(raw: Raw) -> str | None:
 
 
 class _Sent(msgspec.Struct, gc=False):
-    session: str | None
     text: bytes
     """The input without its closing bracket."""
+    size: int
     count: int
     """Its items."""
     owed: tuple[str, ...] = ()
@@ -54,26 +55,29 @@ class Chains:
 
     def __init__(self, ledger: Ledger) -> None:
         self._owners = ledger.owners
-        self._sent: list[_Sent] = []
+        self._sent: dict[str, _Sent] = {}  # by session, the latest last
         self._owed: Recent[str, tuple[Owed, ...]] = Recent()
 
     def resent(self, text: bytes) -> tuple[str | None, int, int]:
         """The session whose last input this one begins with, byte by byte; how many bytes and items that is, else 0."""
-        for sent in reversed(self._sent):
-            size = len(sent.text)
-            if text[size : size + 1] == b"," and text.startswith(sent.text):
+        whole = len(text)
+        for session, sent in reversed(self._sent.items()):
+            size = sent.size
+            if size < whole and text[size] == _COMMA and text.startswith(sent.text):
                 tail = text[size:]
                 # A reply with calls can only be continued with them; what leaves them out tries the same again.
                 if all(call.encode() in tail for call in sent.owed):
-                    return sent.session, size, sent.count
+                    return session, size, sent.count
         return None, 0, 0
 
-    def sent(self, session: str | None, text: bytes, count: int) -> None:
+    def sent(self, session: str, text: bytes, count: int) -> None:
         """Keep an input as the possible beginning of a later one."""
         if text[-1:] == b"]" and len(text) <= _LONGEST:
             body = text[:-1].rstrip()
-            self._sent = [each for each in self._sent[-_KEPT:] if session is None or each.session != session]
-            self._sent.append(_Sent(session, body, count))
+            self._sent.pop(session, None)
+            if len(self._sent) > _KEPT:
+                del self._sent[next(iter(self._sent))]
+            self._sent[session] = _Sent(body, len(body), count)
 
     def replied(self, session: str | None, response: str | None, items: Sequence[Item]) -> None:
         """Note what a response holds that a later request may refer to."""
@@ -89,10 +93,9 @@ class Chains:
             elif item.id is not None:
                 self._owners[item.id] = session
         self._owed[session] = tuple(owed)
-        for sent in reversed(self._sent):
-            if sent.session == session:
-                sent.owed = tuple(each.call_id for each in owed)
-                break
+        sent = self._sent.get(session)
+        if sent is not None:
+            sent.owed = tuple([each.call_id for each in owed])
 
     def abandoned(self, session: str, items: Sequence[Item]) -> tuple[Owed, ...]:
         """The calls of the latest reply where an input goes on without any of them: the reply was made anew."""

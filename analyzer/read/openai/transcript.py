@@ -226,11 +226,11 @@ class Transcript:
 
     def tell(self, record: Record, event: int, session: str | None, status: str | None) -> None:
         """Append the state of the session where it says something new."""
-        state = (record.model, record.parallel_tool_calls, bytes(record.text), hash(bytes(record.instructions)))
+        text = bytes(record.text)
+        state = (record.model, record.parallel_tool_calls, text, hash(bytes(record.instructions)))
         if status is None and self._state.get(session) == state:
             return
         self._state[session] = state
-        text = bytes(record.text)
         instructions = text_of(record.instructions)
         self.rows.session_states.append(
             (
