@@ -10,7 +10,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache, partial
@@ -198,9 +198,8 @@ def audit(
     final = None if final_schema is None else load_final_schema(final_schema)
     evidence = Evidence(sources)
     recording = Recording(at_least=partitions)
-    kept = Kept()
     crashed: list[tuple[str, str]] = []
-    with _pool(jobs) as pool:
+    with closing(Kept()) as kept, _pool(jobs) as pool:
         crew = None if pool is None else Crew(pool, jobs, mappings or {})
         try:
             read(
@@ -242,9 +241,9 @@ def audit(
                     so_far(together(kept.whole(), crashed))
         finally:
             recording.close()
-    evidence.close()
-    report("report", 0, 0)
-    done = together(kept.whole(), crashed)
+            evidence.close()
+        report("report", 0, 0)
+        done = together(kept.whole(), crashed)
     return done if before is None else held_to(done, before)
 
 

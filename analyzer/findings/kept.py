@@ -1,14 +1,13 @@
 """What is kept of the partitions that were audited until the last one is: little, for there may be many.
 
-A frame that was cut out of a larger one holds on to all of its texts, so what is kept is written anew. Rows of which
-few are asked for in the end wait compressed.
+A frame that was cut out of a larger one holds on to all of its texts, so what is kept is written anew. What is asked
+for in the end only waits on disk, in a private file, once it is much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from io import BytesIO
-from typing import Literal
+from io import SEEK_END, BytesIO
+from tempfile import SpooledTemporaryFile
 
 import polars as pl
 
@@ -16,7 +15,8 @@ Frames = dict[str, pl.DataFrame]
 
 SAME = ("schemas", "schema_facts", "tools", "contracts", "shown_tables")
 """Frames of which partitions hold the same rows again and again."""
-_PACKED = ("retries", "offer_events")
+_WAITING = ("retries", "offer_events", "offers")
+_MUCH = 32 << 20
 _PLACED = ("offers", "first_showings", "strays", "retries")  # whose events are looked up in `offer_events`
 
 
@@ -27,48 +27,50 @@ class Kept:
         self.parts: list[Frames] = []
         """All frames but those that wait."""
         self._same: Frames = {}
-        self._waiting: list[dict[str, bytes]] = []
+        self._file = SpooledTemporaryFile(max_size=_MUCH)  # noqa: SIM115 - it goes with this
+        self._waiting: list[dict[str, tuple[int, int]]] = []
 
     def add(self, part: Frames) -> None:
         """Keep what is needed of one more."""
         for name in SAME:
             before = self._same.get(name, part[name].clear())
             self._same[name] = anew(pl.concat([before, part[name]]).unique(maintain_order=True))
-        self._waiting.append({name: _written(part[name]) for name in _PACKED})
-        self.parts.append({name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_PACKED)})
+        self._waiting.append({name: self._put(part[name]) for name in _WAITING})
+        self.parts.append({name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING)})
 
     def whole(self) -> list[Frames]:
         """The answers, with every row that may be asked for: of calls that may repeat a failed one, those that do."""
-        failed = pl.concat([_ended(each["retries"]) for each in self._waiting]).unique()
-        found = []
-        for number, (part, waiting) in enumerate(zip(self.parts, self._waiting, strict=True)):
-            retries = _read(waiting["retries"])
-            retries = retries.filter(pl.col("digest").is_in(failed.implode()))
-            places = _events(rows for name, rows in {**part, "retries": retries}.items() if name in _PLACED)
-            events = _read(waiting["offer_events"]).filter(pl.col("event").is_in(places.implode()))
-            same = {name: rows if number == 0 else rows.clear() for name, rows in self._same.items()}
-            found.append({**part, **same, "retries": retries, "offer_events": events})
-        return found
+        failed = pl.concat([self._failed(number) for number in range(len(self.parts))]).unique()
+        return [self._part(number, failed) for number in range(len(self.parts))]
+
+    def close(self) -> None:
+        """Remove what waits on disk."""
+        self._file.close()
+
+    def _part(self, number: int, failed: pl.Series) -> Frames:
+        retries = self._get(number, "retries").filter(pl.col("digest").is_in(failed.implode()))
+        part = {**self.parts[number], "retries": retries, "offers": self._get(number, "offers")}
+        places = pl.concat([part[name]["event"] for name in _PLACED])
+        events = self._get(number, "offer_events").filter(pl.col("event").is_in(places.implode()))
+        same = {name: rows if number == 0 else rows.clear() for name, rows in self._same.items()}
+        return {**part, **same, "retries": anew(retries), "offer_events": anew(events)}
+
+    def _failed(self, number: int) -> pl.Series:
+        return self._get(number, "retries").filter(pl.col("ended").is_not_null())["digest"]
+
+    def _put(self, frame: pl.DataFrame) -> tuple[int, int]:
+        since = self._file.seek(0, SEEK_END)
+        frame.write_ipc_stream(self._file, compression="lz4")
+        return since, self._file.tell() - since
+
+    def _get(self, number: int, name: str) -> pl.DataFrame:
+        since, length = self._waiting[number][name]
+        self._file.seek(since)
+        return pl.read_ipc_stream(self._file.read(length))
 
 
 def anew(frame: pl.DataFrame) -> pl.DataFrame:
     """The same frame, holding on to nothing else."""
-    return _read(_written(frame, "uncompressed"))
-
-
-def _ended(retries: bytes) -> pl.Series:
-    return _read(retries).filter(pl.col("ended").is_not_null())["digest"]
-
-
-def _events(frames: Iterable[pl.DataFrame]) -> pl.Series:
-    return pl.concat([frame["event"] for frame in frames])
-
-
-def _written(frame: pl.DataFrame, compression: Literal["uncompressed", "lz4"] = "lz4") -> bytes:
     written = BytesIO()
-    frame.write_ipc_stream(written, compression=compression)
-    return written.getvalue()
-
-
-def _read(written: bytes) -> pl.DataFrame:
-    return pl.read_ipc_stream(written)
+    frame.write_ipc_stream(written, compression="uncompressed")
+    return pl.read_ipc_stream(written.getvalue())

@@ -53,7 +53,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Langfuse,
 )
 
-_PART = 128 << 20  # bytes on disk for which a spilled recording has a part of its own
+_PART = 96 << 20  # bytes on disk for which a spilled recording has a part of its own
 _MOST_PARTS = 512
 
 

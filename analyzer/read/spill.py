@@ -186,7 +186,8 @@ class Spilled:
 
     def lots(self, strange: tuple[int, ...], *, limit: int, at_least: int) -> list[Lot]:
         """Parts in lots of about `limit` events each, as many as there are processes or a multiple of it."""
-        most = -(-sum(self.sizes) // (limit * at_least)) or 1
+        together = max(limit * self.parts // max(sum(self.sizes), 1), 1)  # parts that have so many
+        most = -(-self.parts // (together * at_least))
         groups: list[list[int]] = [[] for _ in range(min(most * at_least, self.parts))]
         held = [0] * len(groups)
         for number in sorted(range(self.parts), key=lambda number: -self.sizes[number]):
