@@ -101,7 +101,8 @@ def test_the_same_script_with_new_ids_has_the_same_groups(tmp_path: Path) -> Non
     assert not set(first["fingerprint"]) & set(second["fingerprint"])
 
 
-def test_what_is_spilled_to_disk_is_audited_as_if_it_were_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_spilled_to_disk_is_audited_as_if_it_were_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     paths = [
         str(SAMPLE.parent / name)
         for name in ("4-approvals.ndjson", "5-worker-a.ndjson", "5-worker-b.ndjson", "6-afternoon.ndjson")
@@ -113,7 +114,7 @@ def test_what_is_spilled_to_disk_is_audited_as_if_it_were_not(monkeypatch: pytes
     spilled = audit(paths)
     assert spilled.findings.equals(whole.findings)
     assert spilled.summary == whole.summary
-    assert not list(Path(tempfile.gettempdir()).glob("analyzer-*"))
+    assert not list(tmp_path.iterdir())
 
 
 def _report(*, partitions: int, threads: int, seed: int, jobs: int = 1) -> bytes:
