@@ -210,6 +210,7 @@ def audit(
                 adapters=adapters,
                 crew=crew,
             )
+            lots = recording.lots()
             problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
             inputs = recording.source_frame()
             work = partial(
@@ -232,7 +233,7 @@ def audit(
                 problems=problems,
                 sources=sources,
             )
-            for number, (part, crashes) in enumerate(_each(work, recording.lots(), inputs, pool, jobs), 1):
+            for number, (part, crashes) in enumerate(_each(work, lots, inputs, pool, jobs), 1):
                 report("audit", number, recording.expected_partitions)
                 kept.add(part)
                 thinned(kept.parts, settings.max_findings)

@@ -102,6 +102,7 @@ FAULT_KINDS = (
     "member_missing",  # LOG010
     "more_pages",  # LOG007: has_more on the last page
     "too_large",  # payload_too_large
+    "session_too_large",  # LOG001: the session ends here for the audit
     "unknown_item",  # LOG003: an item type that the adapter does not know
 )
 

@@ -49,16 +49,16 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
     names = known.likely(source, head, kind)
     reader = Reader(source, rows, names, known.adapters)
     # Where rows are handed over must not depend on the sources before: some things are looked for in one lot of rows.
-    begun = rows.count
+    begun, since = rows.count, 0
     if names or source.named:
         for block in blocks(stream, kind, count):
             reader.take(block)
             rows.settle()
             if not reader.known and reader.records > MOST_STRANGE:
                 break
-            if rows.count - begun >= recording.BLOCK:
+            if rows.count - begun >= recording.BLOCK or count.bytes - since >= recording.BLOCK_BYTES:
                 recording.add(rows.take())
-                begun = 0
+                begun, since = 0, count.bytes
     while rest := stream.read(1 << 20):  # the digest is of the whole
         count.update(rest)
     reader.close()

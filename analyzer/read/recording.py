@@ -12,14 +12,14 @@ from typing import Any, ClassVar, Protocol
 import polars as pl
 
 from analyzer.errors import InputError
-from analyzer.frames import RECORDED, SOURCES
+from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES
 from analyzer.read.housing import Homes, apart, firsts_of, turns_of
-from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, without
+from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, weight_of, without
 
 Frames = dict[str, pl.DataFrame]
 
 LIMIT = 300_000
-"""Events held in memory, some 0.4 GB."""
+"""Events held in memory, some 0.4 GB; 2 KB of texts count as one."""
 
 
 class Loadable(Protocol):
@@ -47,6 +47,8 @@ class Recording:
 
     BLOCK: ClassVar[int] = 1 << 16
     """Events after which the reader hands its rows over."""
+    BLOCK_BYTES: ClassVar[int] = 1 << 28
+    """Bytes of a source after which it does so, too."""
 
     limit: int = field(default_factory=lambda: LIMIT)
     parts: int = 16
@@ -69,7 +71,7 @@ class Recording:
     def add(self, frames: Frames) -> None:
         """Take some frames; they may be spilled."""
         self._held.append(frames)
-        self._events += frames["events"].height
+        self._events += weight_of(frames)
         if self._events > self.limit:
             self.flush()
 
@@ -135,13 +137,24 @@ class Recording:
         self.take(self.spill(), NOTHING_BEFORE)
         assert self._whole is not None
         self._whole.settle()
-        return [*self._whole.lots(strange, limit=self.limit, at_least=self.at_least)]
+        lots = self._whole.lots(strange, limit=self.limit, at_least=self.at_least)
+        paths = {row["source"]: row["path"] for row in self.sources}
+        self.problems += [
+            InputError(cut.problem(), file=paths[_source(cut.last)], advice="")
+            for cut in self._whole.cuts
+            if _source(cut.last) not in strange
+        ]
+        return [*lots]
 
     def close(self) -> None:
         """Remove what is on disk."""
         self._lots = []
         if self.spilled is not None:
             shutil.rmtree(self.spilled.folder, ignore_errors=True)
+
+
+def _source(event: int) -> int:
+    return event >> RECORD_BITS + PART_BITS
 
 
 def _concat(held: list[Frames]) -> Frames:

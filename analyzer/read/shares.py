@@ -291,7 +291,7 @@ def _range(share: _Share, where: Range, known: Known, recording: Recording) -> _
     (source,) = share.sources
     rows, count = Rows("range"), Lines()
     reader = Reader(source, rows, share.names, known.adapters)
-    records = 0
+    records = since = 0
     try:
         with source.open() as file:
             for block in lines(Stretch(file, where), count, where.start):
@@ -300,8 +300,9 @@ def _range(share: _Share, where: Range, known: Known, recording: Recording) -> _
                 rows.settle()
                 if not reader.known and reader.records > MOST_STRANGE:
                     raise NotAlone
-                if rows.count >= recording.BLOCK:
+                if rows.count >= recording.BLOCK or count.bytes - since >= recording.BLOCK_BYTES:
                     recording.add(rows.take())
+                    since = count.bytes
     except OSError as error:  # whoever reads all of it says what is wrong
         raise NotAlone from error
     reader.close()

@@ -19,10 +19,13 @@ from zlib import crc32
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORDED
+from analyzer.read import cutting
+from analyzer.read.cutting import Cut
 from analyzer.read.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
 
 Frames = dict[str, pl.DataFrame]
 
+HEAVY = 2_000  # bytes that weigh as much as an event
 _WHOLE, _HOMELESS = -1, -2  # in the place of a part: what goes with every part, and events without a session
 _HOUSED = 999_999  # the share of events that got their session in the end
 _TURNS = pl.Schema({"turn": pl.String(), "session": pl.String()})
@@ -48,6 +51,11 @@ class Piece(NamedTuple):
     file: str
     offset: int
     length: int
+
+
+def weight_of(frames: Frames) -> int:
+    """What some recorded frames weigh in memory: the number of their events, or more where their texts are long."""
+    return max(frames["events"].height, sum(int(frame.estimated_size()) for frame in frames.values()) // HEAVY)
 
 
 def partition_of(session: str | None, partitions: int) -> int:
@@ -98,7 +106,7 @@ class Spill:
     parts: int
     share: int = 0
     sizes: list[int] = field(default_factory=list)
-    """Events of each part."""
+    """What each part weighs."""
     adrift: set[str] = field(default_factory=set)
     """Turns of events that name no session."""
     pieces: list[Piece] = field(default_factory=list)
@@ -127,8 +135,9 @@ class Spill:
 
     def _split(self, frames: Frames) -> Iterator[tuple[int, Frames]]:
         for number, part in split(frames, self.parts):
-            self.sizes[number] += part["events"].height
-            yield number, {name: frame for name, frame in part.items() if name != "tables"}
+            rows = {name: frame for name, frame in part.items() if name != "tables"}
+            self.sizes[number] += weight_of(rows)
+            yield number, rows
 
     def _write(self, lots: Iterable[tuple[int, Frames]]) -> None:
         name = f"{self.share:06}.{self._files:06}.arrows"
@@ -156,6 +165,8 @@ class Spilled:
     sizes: list[int] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     shifts: dict[int, Shift] = field(default_factory=dict)
+    cuts: list[Cut] = field(default_factory=list)
+    """Sessions that are too large, once `lots` were made."""
 
     def take(self, spill: Spill, shift: Shift) -> None:
         """Count a share, before which its source has `shift`."""
@@ -198,16 +209,23 @@ class Spilled:
         for piece in self.pieces:
             pieces.setdefault(piece.part, []).append(piece)
         found = []
+        self.cuts = [cut for number in range(self.parts) for cut in self._cuts(number, pieces.get(number, []))]
         for group in groups:
             mine = sorted(
                 (piece for part in (_WHOLE, *group) for piece in pieces.get(part, ())),
                 key=lambda piece: (piece.file, piece.offset),
             )
             shifts = {piece.share: self.shifts[piece.share] for piece in mine}
-            lot = Lot(self.folder, tuple(mine), shifts, strange)
+            cuts = tuple(cut for cut in self.cuts if partition_of(cut.session, self.parts) in group)
+            lot = Lot(self.folder, tuple(mine), shifts, strange, cuts=cuts)
             slices = -(-self.sizes[group[0]] // limit) if len(group) == 1 else 1
             found += [replace(lot, slices=(at, slices, self.parts)) if slices > 1 else lot for at in range(slices or 1)]
         return found
+
+    def _cuts(self, number: int, pieces: list[Piece]) -> list[Cut]:
+        if self.sizes[number] <= min(cutting.MOST_EVENTS, cutting.MOST_BYTES // HEAVY):
+            return []
+        return cutting.cuts_of((piece.frame, rows) for piece, rows in _rows(self.folder, pieces, self.shifts))
 
 
 @dataclass(frozen=True)
@@ -221,12 +239,17 @@ class Lot:
     """Sources that are left out."""
     slices: tuple[int, int, int] | None = None
     """Of one part that is too large: which slice, of how many, and in how many parts all was split."""
+    cuts: tuple[Cut, ...] = ()
 
     def load(self) -> Frames:
         """The recorded frames, each in the order of its events."""
         found: dict[str, list[pl.DataFrame]] = {name: [schema.to_frame()] for name, schema in RECORDED.items()}
         for piece, rows in _rows(self.folder, self.pieces, self.shifts):
-            found[piece.frame].append(rows if self.slices is None or piece.part < 0 else self._slice(rows))
+            mine = rows if self.slices is None or piece.part < 0 else self._slice(rows)
+            found[piece.frame].append(cutting.without(mine, self.cuts))
+        for cut in self.cuts:
+            if any(cut.last in rows["event"] for rows in found["events"]):  # it is of another slice else
+                found["faults"].append(cut.fault())
         return without({name: _in_order(pl.concat(pieces)) for name, pieces in found.items()}, self.strange)
 
     def _slice(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import msgspec
 import polars as pl
 
@@ -55,10 +57,14 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
 
 
 def _canonical(texts: pl.Series) -> pl.Series:
-    """The texts with the members of their objects in one order; what is not JSON as it is, without blanks around it."""
+    """The digest of each text with the members of its objects in one order; what is not JSON, without blanks around."""
     different = texts.unique()
-    spelled = pl.Series([_spelled(raw) for raw in different.cast(pl.Binary).to_list()], dtype=pl.Binary)
+    spelled = pl.Series([_digest(_spelled(raw)) for raw in different.cast(pl.Binary)], dtype=pl.Binary)
     return texts.replace_strict(different, spelled, return_dtype=pl.Binary).alias("canonical")
+
+
+def _digest(spelled: bytes) -> bytes:
+    return blake2b(spelled, digest_size=16).digest()
 
 
 def _spelled(raw: bytes) -> bytes:

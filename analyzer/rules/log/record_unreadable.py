@@ -2,7 +2,8 @@
 
 What it says: which record, at which byte, and why. The record is left out; everything before and after it is read. Of a
 recorded exchange one body alone may be unreadable: it is left out, and the rest of the exchange is read. Two records on
-one line, the line end between them lost, are both read; that is a warning.
+one line, the line end between them lost, are both read; that is a warning. Of a session too large for memory the first
+part is audited.
 Why it matters: what stood there was not audited. A result in a broken record looks like a call without an answer.
 Bad:
     turn
@@ -27,7 +28,8 @@ from analyzer.trace import Trace
 def check(trace: Trace) -> pl.DataFrame:
     """One hit for each record that was left out, or that has lost its line."""
     joined = pl.col("fault") == "line_end_missing"
-    told = joined | pl.col("fault").is_in(["unreadable", "too_large"])
+    cut = pl.col("fault") == "session_too_large"
+    told = joined | cut | pl.col("fault").is_in(["unreadable", "too_large"])
     body = pl.col("detail").str.starts_with("the text at /").fill_null(value=False)
     whole = pl.when(body).then(pl.lit("it")).otherwise(pl.lit("the record"))
     where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(sentence(" (byte {} of {})", "at", whole))
@@ -39,6 +41,8 @@ def check(trace: Trace) -> pl.DataFrame:
         severity=pl.when(joined).then(pl.lit("warning")),
         message=pl.when(joined)
         .then(sentence("{} stand on one line; they were told apart.", "detail"))
+        .when(cut)
+        .then(sentence("The session is too large: {}.", "detail"))
         .otherwise(
             pl.concat_str(
                 pl.when(body).then(pl.lit("A body")).otherwise(pl.lit("A record")),
@@ -50,5 +54,7 @@ def check(trace: Trace) -> pl.DataFrame:
         ),
         hint=pl.when(joined)
         .then(pl.lit("Let the recorder write a record and its line end at once."))
+        .when(cut)
+        .then(pl.lit("Nothing after this event was audited: record long runs as several sessions."))
         .otherwise(pl.lit("Look at the recorder; what stood in this record was not audited.")),
     )
