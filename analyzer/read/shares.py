@@ -291,18 +291,19 @@ def _range(share: _Share, where: Range, known: Known, recording: Recording) -> _
     (source,) = share.sources
     rows, count = Rows("range"), Lines()
     reader = Reader(source, rows, share.names, known.adapters)
-    records = since = 0
+    records, since = 0, where.start
     try:
         with source.open() as file:
             for block in lines(Stretch(file, where), count, where.start):
                 reader.take(block)
                 records = block.first + len(block.raw)
+                end = block.offset[-1] + block.length[-1] if block.raw else since
                 rows.settle()
                 if not reader.known and reader.records > MOST_STRANGE:
                     raise NotAlone
-                if rows.count >= recording.BLOCK or count.bytes - since >= recording.BLOCK_BYTES:
+                if rows.count >= recording.BLOCK or end - since >= recording.BLOCK_BYTES:
                     recording.add(rows.take())
-                    since = count.bytes
+                    since = end
     except OSError as error:  # whoever reads all of it says what is wrong
         raise NotAlone from error
     reader.close()
