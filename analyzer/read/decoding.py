@@ -7,7 +7,7 @@ what was wrong, which is kept as a fault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -90,10 +90,9 @@ class Decoding(Generic[R]):
         others: list[int] = []
         base = self._rows.base = event_number(self._source, block.first)
         usual = self._usual if block.pointer is None else None
-        records = self.decoded(block, self.decode if usual is None else usual.decode)
         take_usual = None if usual is None else usual.take
         event = base - (1 << PART_BITS)
-        for index, found in enumerate(records):
+        for index, found in enumerate(self.each(block, self.decode if usual is None else usual.decode)):
             event += 1 << PART_BITS
             if take_usual is not None and found is not None:
                 try:
@@ -126,7 +125,7 @@ class Decoding(Generic[R]):
 
     def cleaned(self, block: Block) -> tuple[list[R | None], dict[int, Sequence[Fault]]]:
         """The records of a block, None for those that are not of the format; what was wrong with them, by index."""
-        records, faults = self.decoded(block, self.decode), {}
+        records, faults = list(self.each(block, self.decode)), {}
         for index, record in enumerate(records):
             if record is None and (found := self._cleaned(block.raw[index])) is not None:
                 records[index], faults[index] = found.record, found.faults
@@ -143,12 +142,24 @@ class Decoding(Generic[R]):
             return self._cleaned(raw)
         return Opened(record, raw, _NONE) if self._owns is None or self._owns(record) else None
 
-    def decoded(self, block: Block, decode: Callable[[bytes], Q]) -> list[Q | None]:
-        """The records of a block; None for those to be read with care. Lines that several share are taken apart."""
-        records, wrong = _decoded(block, decode)
-        if wrong and block.part(wrong):
-            records, _ = _decoded(block, decode)
-        return records
+    def each(self, block: Block, decode: Callable[[bytes], Q]) -> Iterator[Q | None]:
+        """The records of a block, each decoded when it is asked for; None for those to be read with care.
+
+        Lines that several records share are taken apart on the way, so that indexes hold from there on.
+        """
+        doubtful = _doubtful(block)
+        rest, index = map(decode, block.raw), 0
+        while index < len(block.raw):
+            try:
+                for record in rest:
+                    yield None if doubtful and index in doubtful and not _is_sound(block.raw[index]) else record
+                    index += 1
+            except (msgspec.DecodeError, RecursionError):
+                if block.part([index]):
+                    doubtful, rest = _doubtful(block), map(decode, block.raw[index:])
+                else:
+                    yield None
+                    index += 1
 
     def opened(self, raw: bytes) -> Opened[R] | None:
         """A record inside another one, which is UTF-8; None where it is none of the format."""
@@ -221,22 +232,9 @@ class Decoding(Generic[R]):
             return True, (*found.faults, Fault("member_type", "", detail))
 
 
-def _decoded(block: Block, decode: Callable[[bytes], Q]) -> tuple[list[Q | None], list[int]]:
-    records: list[Q | None] = []
-    wrong: list[int] = []
-    rest = map(decode, block.raw)
-    while len(records) < len(block.raw):
-        try:
-            records.extend(rest)  # all that are sound, at once
-        except (msgspec.DecodeError, RecursionError):
-            wrong.append(len(records))
-            records.append(None)
-    doubtful = with_surrogates(block) if block.utf8 else range(len(block.raw))
-    for index in doubtful:
-        if not _is_sound(block.raw[index]):
-            wrong.append(index)
-            records[index] = None
-    return records, wrong
+def _doubtful(block: Block) -> Collection[int]:
+    """The indexes of the records that may hold what is no Unicode in members that a struct passes over."""
+    return frozenset(with_surrogates(block)) if block.utf8 else range(len(block.raw))
 
 
 def _is_sound(raw: bytes) -> bool:

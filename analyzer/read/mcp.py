@@ -95,7 +95,7 @@ class Mcp(Adapter):
         others: list[int] = []
         base = self._rows.base = event_number(self._source, block.first)
         event, usual = base - (1 << PART_BITS), self._plain.take
-        for index, record in enumerate(self._records.decoded(block, decode_line)):
+        for index, record in enumerate(self._records.each(block, decode_line)):
             event += 1 << PART_BITS
             pointer = "" if block.pointer is None else block.pointer[index]
             if record is not None and usual(record, event, pointer):

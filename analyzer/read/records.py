@@ -75,7 +75,10 @@ class Block:
             self.offset[index : index + 1] = [base + start for start, _ in found]
             self.length[index : index + 1] = [end - start for start, end in found]
             self.line[index : index + 1] = [line] * len(found)
-            self.joined = [*range(index + 1, index + 1 + more), *(each + more for each in self.joined)]
+            self.joined = [
+                *range(index + 1, index + 1 + more),
+                *(each + more if each > index else each for each in self.joined),
+            ]
         return len(self.raw) > before
 
     def only(self, index: int) -> Block:
