@@ -9,20 +9,18 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
-import msgspec
-
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.executions import Execution, execution_in, execution_of, outcome_of
-from analyzer.read.openai.items import At, Item, Items
+from analyzer.read.openai.items import At, Items
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.printed import PRINTED, Printed
+from analyzer.read.openai.replaced import CALLS, Replaced, told_of
 from analyzer.read.openai.rollout import (
     CustomCall,
     Event,
     FunctionCall,
-    Kept,
     Line,
     Message,
     Output,
@@ -34,7 +32,6 @@ from analyzer.read.openai.rollout import (
     event_of,
     instructions_of,
     item_of,
-    kept_of,
     line_of,
     quick_of,
 )
@@ -53,8 +50,6 @@ _ENDS = {"task_complete": "completed", "turn_complete": "completed", "turn_abort
 _BEGINS = frozenset({"task_started", "turn_started"})
 _RAN = frozenset({"item_completed", "mcp_tool_call_end", "exec_command_end", "dynamic_tool_call_response"})
 _TELLING = _RAN | _BEGINS | _ENDS.keys() | {"thread_rolled_back"}
-_NAMES = 10_000
-_CALLS = ("function_call", "custom_tool_call", "tool_search_call", "local_shell_call")
 
 
 class Codex(RecordAdapter[Line]):
@@ -86,9 +81,9 @@ class Codex(RecordAdapter[Line]):
         )
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
         self._cursor = Cursor(rows)
+        self._history = Replaced(self.name, rows, self._cursor, self._thread, self._items)
         self._printed = Printed(rows, self._cursor, self._thread)
         self._memories = (self._thread, self._items.ledger)
-        self._named: dict[tuple[str, str | None], tuple[str, str | None, str | None]] = {}
 
     @staticmethod
     def knows(record: Any) -> bool:
@@ -133,7 +128,7 @@ class Codex(RecordAdapter[Line]):
             event, _ = self._cursor.event(native, "turn", self._thread.session, turn=turn, number=number)
             self._context(payload, event)
         elif native == "compacted":
-            self._compacted(payload, number)
+            self._history.take(payload, number)
         elif native in _NOTICES:
             self._cursor.event(native, "notice", self._thread.session, turn=self._thread.turn, number=number)
         elif self._thread.session is not None and line.timestamp is not None:
@@ -187,7 +182,7 @@ class Codex(RecordAdapter[Line]):
         elif isinstance(item, FunctionCall):
             call_id, text = item.call_id, item.arguments
             emission = thread.called(call_id, item.id, turn, text)
-            kind, server, name = self._server_of(item.name, item.namespace)
+            kind, server, name = self._items.server_of(item.name, item.namespace)
             self._rows.call_sightings.append(
                 (
                     *(event, session, turn, wire, "done", None, emission, call_id, call_id, kind, server, name, text),
@@ -209,14 +204,6 @@ class Codex(RecordAdapter[Line]):
                 )
             )
         return turn
-
-    def _server_of(self, name: str, namespace: str | None) -> tuple[str, str | None, str | None]:
-        found = self._named.get((name, namespace))
-        if found is None:
-            found = self._items.server_of(name, namespace)
-            if len(self._named) < _NAMES:
-                self._named[name, namespace] = found
-        return found
 
     def _meta(self, payload: Payload, number: int | None) -> None:
         copied = self._thread.session is not None and payload.id != self._thread.session
@@ -278,8 +265,8 @@ class Codex(RecordAdapter[Line]):
             if native.endswith("_output"):
                 turn = thread.turn_of(call_id, turn)
                 emission = thread.answered(call_id, payload.id)
-            elif native in _CALLS:
-                emission = thread.called(call_id, payload.id, turn, _told(payload))
+            elif native in CALLS:
+                emission = thread.called(call_id, payload.id, turn, told_of(payload))
         event, _ = self._cursor.event(native, "item", thread.session, turn=turn, number=number)
         at = At(event, thread.session, turn, emission=emission, member="/payload")
         self._items.take(payload, at)
@@ -324,73 +311,6 @@ class Codex(RecordAdapter[Line]):
             )
         )
 
-    def _compacted(self, payload: Payload, number: int | None) -> None:
-        """A new beginning of the history: the calls and results it keeps are copies."""
-        event, _ = self._cursor.event(
-            "compacted", "notice", self._thread.session, turn=self._thread.turn, number=number
-        )
-        raw = payload.replacement_history
-        try:
-            history = kept_of(raw) if first(raw) == b"[" else []
-        except (msgspec.DecodeError, RecursionError):
-            history = []
-            detail = "an item of the replacement history has another type than the wire says"
-            self._rows.faults.append(
-                (event, self._thread.session, "member_type", "/payload/replacement_history", detail, None)
-            )
-        kept = [item.call_id for item in history if item.call_id is not None and item.type in _CALLS]
-        said = text_of(payload.message)
-        told = kept if first(raw) == b"[" else None
-        self._rows.summaries.append((event, self._thread.session, self._thread.turn, "compaction", told, said))
-        # A pair that is kept whole and as it was says nothing new, and a long thread repeats it with every compaction.
-        answered = {item.call_id for item in history if (item.type or "").endswith("_output")}
-        whole = {
-            item.call_id
-            for item in history
-            if item.call_id in answered
-            and self._thread.is_same(item.call_id or "", _told(item))
-            and item.type in _CALLS
-        }
-        for index, item in enumerate(history):
-            native = item.type or ""
-            if item.call_id is None or item.call_id in whole:
-                continue
-            if native in _CALLS or native.endswith("_output"):
-                self._copied(item, native, f"/payload/replacement_history/{index}", number)
-
-    def _copied(self, item: Kept, native: str, member: str, number: int | None) -> None:
-        """A half of a pair, or a call that is not as it was, in a replacement history."""
-        call_id = item.call_id or ""
-        turn = self._thread.turn_of(call_id, self._thread.turn)
-        event, _ = self._cursor.event(native, "item", self._thread.session, member=member, turn=turn, number=number)
-        place = (event, self._thread.session, turn, self.name, "history")
-        if native.endswith("_output"):
-            emission = self._thread.answer(call_id)
-            nothing = (None, None, None, None, None, "absent", None, None, None)
-            self._rows.result_sightings.append((*place, emission, call_id, call_id, *nothing, ""))
-            return
-        emission = self._thread.emission(call_id, item.id)
-        text: str | None = None
-        container, where = "absent", ""
-        if not self._thread.is_same(call_id, _told(item)):
-            free = bool(bytes(item.input))
-            text, container = (text_of(item.input), "free") if free else arguments(item.arguments)
-            where = "/input" if free else "/arguments"
-        kind, server, name = self._items.server_of(item.name, item.namespace)
-        if native != "function_call":
-            kind, name = {"custom_tool_call": ("custom", name)}.get(native, ("search", "tool_search"))
-        self._rows.call_sightings.append(
-            (
-                *(*place, None, emission, call_id, call_id, kind, server, name, text, container),
-                *(None, "client", None, where),
-            )
-        )
-
 
 def _joined(parts: Sequence[Plain | Piece]) -> str:
     return "\n".join([part.text for part in parts if part.text is not None])
-
-
-def _told(item: Item | Kept) -> str | None:
-    """The arguments of a call as text."""
-    return text_of(item.arguments or item.input)
