@@ -17,7 +17,7 @@ import polars as pl
 
 from analyzer.auditing import audit_partition, chosen
 from analyzer.contracts.files import Contracts
-from analyzer.findings.kept import SAME, anew
+from analyzer.findings.kept import SAME, Kept
 from analyzer.findings.listing import thinned
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
@@ -145,25 +145,30 @@ def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew | None) -> Answer:
     recording = _recording(folder, crew)
-    parts: list[dict[str, pl.DataFrame]] = []
     times, crashed = [TIMES.to_frame()], set()
     turns: set[str] = set()
-    try:
-        read(
-            list(sources),
-            input_format=terms.input_format,
-            recording=recording,
-            adapters=adapters_of(terms.mappings),
-            crew=crew,
-        )
-        for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
-            parts.append({name: anew(rows) for name, rows in part.frames.items()})
-            thinned(parts, terms.settings.max_findings)
-            times.append(part.times)
-            turns.update(part.turns)
-            crashed.update(part.crashed)
-    finally:
-        recording.close()
+    with closing(Kept()) as waiting:
+        parts: list[dict[str, pl.DataFrame]] = [] if crew is None else waiting.parts
+        try:
+            read(
+                list(sources),
+                input_format=terms.input_format,
+                recording=recording,
+                adapters=adapters_of(terms.mappings),
+                crew=crew,
+            )
+            for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
+                if crew is None:
+                    parts.append(part.frames)
+                else:  # there may be thousands: of their calls only those stay that repeat one of this segment
+                    waiting.add(part.frames)
+                thinned(parts, terms.settings.max_findings)
+                times.append(part.times)
+                turns.update(part.turns)
+                crashed.update(part.crashed)
+        finally:
+            recording.close()
+        parts = parts if crew is None else waiting.whole()
     kept = {name: masked_frame(_together(name, [part[name] for part in parts])) for name in parts[0]}
     # By the names that are kept: a later run knows no others.
     kept["times"] = masked_frame(pl.concat(times).filter(pl.col("session").is_not_null()).sort("session"))
