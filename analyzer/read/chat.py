@@ -142,15 +142,16 @@ class OpenAIChat(RecordAdapter[Record]):
     # --- what a record holds ----------------------------------------------------------------------------------------
 
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
-        if first(record.choices) == b"[":
+        if record.choices and first(record.choices) == b"[":
             self._choices(record, place)
             return True
-        if any(first(each) == b"[" for each in (record.messages, record.traj, record.simulations, record.history)):
-            return self._asked(record, place)
-        if first(record.error) == b"{" and record.role is None:
+        name = _list_in(record)
+        if name is not None:
+            return self._asked(record, name, place)
+        if record.error and first(record.error) == b"{" and record.role is None:
             self._failed(record, place)
             return True
-        if first(record.request) == b"{" or first(record.http) == b"{" or record.body:
+        if record.body or first(record.request) == b"{" or first(record.http) == b"{":
             return self._exchange(record, place)
         if top and record.role in _ROLES and (record.object is None or record.object == "message"):
             self._single(raw, place)
@@ -160,10 +161,10 @@ class OpenAIChat(RecordAdapter[Record]):
     def _inside(self, record: Record, raw: bytes, place: Place) -> bool:
         return self._take(record, raw, place, top=False)
 
-    def _asked(self, record: Record, place: Place, *, exchanged: bool = False) -> bool:
-        """A request, a list of messages, or a file of several lists."""
+    def _asked(self, record: Record, name: str, place: Place, *, exchanged: bool = False) -> bool:
+        """A request, a list of messages, or a file of several lists; `name` is the member that holds it."""
         self._end()
-        if first(record.simulations) == b"[":
+        if name == "simulations":
             for index, raw in enumerate(listed(record.simulations)):
                 one = held(_record, raw, Record())[0]
                 ask = Ask(listed(one.messages), f"/simulations/{index}/messages", text_of(one.id), own=True)
@@ -172,7 +173,6 @@ class OpenAIChat(RecordAdapter[Record]):
             if self._dialogue.cursor.next == place.event:
                 self._dialogue.cursor.event("simulations", "notice", None)
             return True
-        name = next(name for name in _LISTS if first(getattr(record, name)) == b"[")
         listing = bytes(getattr(record, name))
         session = record.session_id or record.conversation_id
         if name == "traj" and record.task_id and session is None:
@@ -223,7 +223,7 @@ class OpenAIChat(RecordAdapter[Record]):
         return True
 
     def _ask(self, record: Record, place: Place) -> None:
-        self._asked(record, place, exchanged=True)
+        self._asked(record, _list_in(record) or "messages", place, exchanged=True)
 
     def _streamed(self, body: Body[Record], place: Place) -> bool:
         """The body of a streamed response, if it holds nothing but pieces."""
@@ -290,6 +290,14 @@ class OpenAIChat(RecordAdapter[Record]):
             place = msgspec.structs.replace(stream.place, opaque=True)
             how: dict[str, Any] = {"native": "chat.completion.chunk", "reply": stream.id or None, "stage": "stream"}
             self._dialogue.answer(stream.said(), place, stop=stream.stop, **how)
+
+
+def _list_in(record: Record) -> str | None:
+    """The member that holds messages, or lists of them."""
+    if record.messages and first(record.messages) == b"[" and not (record.simulations or record.traj):
+        return "messages"
+    named = (("simulations", record.simulations), ("traj", record.traj), ("messages", record.messages))
+    return next((name for name, raw in (*named, ("history", record.history)) if first(raw) == b"["), None)
 
 
 def _is_url(url: str) -> bool:

@@ -41,12 +41,13 @@ def opened(
 
 def held(decode: Callable[[Any], T], raw: bytes | msgspec.Raw, default: T) -> tuple[T, list[Fault]]:
     """What a member holds, with what in it is of another type named and left out; the default where it is itself."""
-    if not bytes(raw) or bytes(raw) == b"null":
+    if not raw:
         return default, []
     try:
         return decode(raw), []
     except (msgspec.DecodeError, RecursionError):
-        pass
+        if bytes(raw) == b"null":
+            return default, []
     parsed = parse(bytes(raw))
     found = None if isinstance(parsed, Unreadable) else typed(decode, parsed[0])
     return (default, [Fault("member_type", "", "of another type")]) if found is None else found

@@ -107,10 +107,10 @@ def quoted_output(raw: Raw, supported: frozenset[str] = PARTS) -> tuple[str | by
 
 def text_of(raw: Raw) -> str | None:
     """A member as text: a string as it is, anything else as its JSON text, null and absent as None."""
-    text = bytes(raw)
-    if not text or text == b"null":
+    if not raw:
         return None
-    return _string(text) if text[:1] == b'"' else text.decode()
+    text = str(raw, "utf-8")
+    return _string(raw) if text[:1] == '"' else None if text == "null" else text
 
 
 def words(raw: Raw) -> str | None:

@@ -114,6 +114,8 @@ def said_of(raw: bytes) -> Said:
         if message.tool_call_id is None or text is None:
             return _said_of(raw)
         return Said(role, results=[Result(message.tool_call_id, message.name, text, container, "/content")])
+    if not message.tool_calls:
+        return Said(role, text if text is not None else message.refusal, "/content")
     calls = [
         Call(call.id, call.function.name, call.function.arguments, "text", f"/tool_calls/{index}/function/arguments")
         for index, call in enumerate(message.tool_calls)
