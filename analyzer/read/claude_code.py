@@ -95,9 +95,6 @@ class _Known(msgspec.Struct):
     """Session id in a file -> the session that it goes on with."""
 
 
-_Spoken = tuple[int, str | None, str | None, Row, Message]
-"""A row that holds a message: its event, session and turn."""
-
 _row = msgspec.json.Decoder(Row).decode
 
 
@@ -183,13 +180,7 @@ class ClaudeCode(Adapter):
         for index in copies:
             kind[index], event_id[index], spoken[index] = "notice", None, None
         self._beside(events, rows, session, turn, spoken)
-        self._speak(
-            [
-                (event, session[index], turn[index], rows[index], message)
-                for index, (event, message) in enumerate(zip(events, spoken, strict=True))
-                if message is not None
-            ]
-        )
+        self._speak(events, rows, session, turn, spoken)
         self._rows.bulk(
             "events",
             event=events,
@@ -282,20 +273,32 @@ class ClaudeCode(Adapter):
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
-    def _speak(self, spoken: list[_Spoken]) -> None:
+    def _speak(
+        self,
+        events: Sequence[int],
+        rows: list[Row],
+        sessions: list[str | None],
+        turns: list[str | None],
+        spoken: list[Message | None],
+    ) -> None:
         """Append what messages say, ask for and answer."""
-        contents = contents_of([message.content for *_, message in spoken])
+        contents = iter(contents_of([message.content for message in spoken if message is not None]))
         said = self._rows.messages
-        for (event, session, turn, row, message), (content, faults) in zip(spoken, contents, strict=True):
+        at = At(0, None, "item", "")
+        for event, row, session, turn, message in zip(events, rows, sessions, turns, spoken, strict=True):
+            if message is None:
+                continue
             if turn is not None and (session, turn) not in self._agents:
                 self._agents.add((session, turn))
                 agent = row.agent or row.parent or turn
                 self._rows.turn_states.append((event, session, turn, None, agent, "in_progress", None))
+            content, faults = next(contents)
             if isinstance(content, str):
                 text: str | None = content
             else:
-                at = At(event, session, "item", "/message/content", turn, reply=message.id)
-                self._blocks.faults(faults, at)
+                at.event, at.session, at.turn, at.reply, at.to = event, session, turn, message.id, "/message/content"
+                if faults:
+                    self._blocks.faults(faults, at)
                 text = self._asked(content, at, row, message)
             if text is not None and not row.meta:
                 place = (event, session, turn, message.id, message.role or row.type)
