@@ -155,6 +155,8 @@ class Dialogue:
         conversation.digests[known:] = digests
         conversation.names[known:] = map(_names, said)
         conversation.replies, conversation.failed = [], False
+        head, sent = conversation.head, conversation.digests
+        conversation.second = sent[head] if len(sent) > head else None
         if asked.listing:
             conversation.text = asked.listing.rstrip().removesuffix(b"]").rstrip()
             self._remember(conversation)
@@ -272,9 +274,10 @@ class Dialogue:
         while head < len(digests) and any(mark in asked.raws[head - 1][:400] for mark in _SYSTEM):
             head += 1
         beginning = hash(tuple(digests[:head]))
-        alike, second = memory.beginnings.get(beginning, []), digests[head : head + 1]
-        if second:  # the others have nothing in common but how they begin
-            nearest = [each for each in alike if each.digests[head : head + 1] in ([], second)]
+        alike = memory.beginnings.get(beginning, [])
+        if len(digests) > head:  # the others have nothing in common but how they begin
+            second = digests[head]
+            nearest = [each for each in alike if each.second is None or each.second == second]
         else:
             nearest = [each for each in alike if each.failed or not (each.replies or asked.own)]
         best: tuple[int, int, Conversation | None] = (0, 0, None)
@@ -297,6 +300,7 @@ class Dialogue:
         if found is None:
             text = b"\0".join(asked.raws)
             found = Conversation(self.name(f"{self._wire}-{blake2b(text, digest_size=6).hexdigest()}"))
+        found.head = head
         memory.beginnings[beginning] = [*alike[1 - _ALIKE :], found]
         return found, 0
 

@@ -22,6 +22,10 @@ class Conversation(msgspec.Struct, eq=False):
     digests: list[int] = []
     """Of the messages of its last request, whose calls and results are `names`."""
     names: list[Names] = []
+    head: int = 0
+    """How many of these messages are the beginning that it is known by."""
+    second: int | None = None
+    """Digest of the message after the beginning."""
     replies: list[int] = []
     """Gists of the replies to its last request."""
     failed: bool = False

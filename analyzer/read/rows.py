@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any, Literal
 
 import polars as pl
@@ -200,8 +201,8 @@ class Rows:
         event, session, turn, time, number, native, kind, pointer = zip(*self.whole, strict=True)
         self.whole.clear()
         if event != tuple(range(base, base + (len(offset) << PART_BITS), 1 << PART_BITS)):
-            indexes = [each - base >> PART_BITS for each in event]
-            offset, length, line = ([column[index] for index in indexes] for column in (offset, length, line))
+            of_each = itemgetter(*[each - base >> PART_BITS for each in event], 0)  # with one alone it gives no tuple
+            offset, length, line = (of_each(column)[:-1] for column in (offset, length, line))
         self.bulk(
             "events",
             shared={"type": native, "kind": kind},

@@ -79,9 +79,10 @@ class Cursor:
             # A record of more parts than there are numbers: the last event stands for the rest.
             return event - 1, True
         self._next = event + 1
-        when = place.when if place.when is not None else when
-        opaque = place.opaque
-        pointer = place.pointer if opaque or not member else place.pointer + member
+        when = when if place.when is None else place.when
+        opaque, pointer = place.opaque, place.pointer
+        if member and not opaque:
+            pointer += member
         if event >= self._rows.base:
             self._rows.whole.append((event, session, turn, when, number, native, kind, pointer))
             return event, opaque
