@@ -11,7 +11,8 @@ from typing import IO
 
 import polars as pl
 
-BROKEN = pl.exceptions.PolarsError
+BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What reading a broken file raises; the second is no Exception."""
 
 # Columns by the names that recorders give them; the first that is there is taken.
 EVENT = ("event", "raw", "record", "body", "payload", "data", "message", "text")
@@ -24,8 +25,8 @@ _ROWS = 8192
 _HEAD = 200  # characters: where the type of an event stands
 
 
-class NoEvents(BROKEN):
-    """The file has no column of event texts."""
+class NoEvents(pl.exceptions.PolarsError):
+    """The file has no column of event texts, or fewer rows than it says."""
 
 
 def records(file: IO[bytes]) -> Iterator[list[bytes]]:
@@ -48,8 +49,12 @@ def records(file: IO[bytes]) -> Iterator[list[bytes]]:
         own = bare.str.starts_with("{") & bare.str.head(_HEAD).str.contains('"agent.', literal=True)
         around = pl.struct(beside).struct.json_encode().str.head(-1)
         text = pl.when(own).then(pl.concat_str(around, pl.lit(","), bare.str.slice(1))).otherwise(text)
+    missing = rows.select(pl.len()).collect().item()
     for batch in rows.select(text.alias("record")).collect_batches(chunk_size=_ROWS, maintain_order=True, lazy=True):
+        missing -= batch.height
         yield [record.encode() for record in batch["record"]]
+    if missing:  # what fails in the background may just end
+        raise NoEvents(f"{missing} rows cannot be read")
 
 
 def first(file: IO[bytes], most: int) -> list[bytes]:
