@@ -18,7 +18,7 @@ from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Recorded, exchange_of
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, arguments, first
+from analyzer.read.values import ABSENT, Int64, Raw, arguments, first
 
 _URL = re.compile(r"/model/([^/]+)/converse(?:-stream)?(?:$|\?)")
 _STREAM = (
@@ -73,7 +73,7 @@ class _Logged(msgspec.Struct, gc=False):
 
 
 class _Piece(msgspec.Struct, gc=False):
-    contentBlockIndex: int | None = None  # noqa: N815
+    contentBlockIndex: Int64 | None = None  # noqa: N815
     start: Raw = ABSENT
     delta: Raw = ABSENT
     stopReason: str | None = None  # noqa: N815

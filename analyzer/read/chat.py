@@ -22,7 +22,7 @@ from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded, exchange_of
 from analyzer.read.openai.messages import refused, said_of
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, first, text_of
+from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
 
 _LISTS = {"traj": "/traj", "messages": "/messages", "history": "/history"}
 _OTHERS = (
@@ -44,7 +44,7 @@ class Choice(msgspec.Struct, gc=False):
     message: Raw = ABSENT
     delta: Raw = ABSENT
     finish_reason: str | None = None
-    index: int | None = None
+    index: Int64 | None = None
 
 
 class Failure(msgspec.Struct, gc=False):

@@ -19,7 +19,7 @@ from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded, exchange_of
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
+from analyzer.read.values import ABSENT, Int64, Raw, arguments, first, text_of
 
 _MODEL = re.compile(r"/models/([^/:?]+):(?:stream)?[gG]enerateContent")
 _METHOD = re.compile(r":(?:stream)?[gG]enerateContent(?:$|\?)")
@@ -58,7 +58,7 @@ class Candidate(msgspec.Struct, gc=False, rename="camel"):
 
     content: Raw = ABSENT
     finish_reason: str | None = None
-    index: int | None = None
+    index: Int64 | None = None
 
 
 class _Config(msgspec.Struct, gc=False, rename="camel"):

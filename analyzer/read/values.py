@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
 Raw = msgspec.Raw
 ABSENT = Raw()
+#: A number that fits a column: a larger one is no position and no index.
+Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 class _Part(msgspec.Struct, gc=False):

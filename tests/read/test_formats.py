@@ -26,6 +26,18 @@ def test_every_adapter_in_the_folder_is_in_the_list() -> None:
     assert modules - {"analyzer.read.adapter", "analyzer.read.mapped"} == {each.__module__ for each in ADAPTERS}
 
 
+SAMPLES = sorted((ROOT / "sample_traces" / "formats").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.stem)
+def test_numbers_that_fit_no_column_end_nothing(sample: Path) -> None:
+    text = sample.read_text(encoding="utf-8")
+    for name in sorted(set(re.findall(r'"(\w+)": ?\d', text))):
+        grown = re.sub(rf'("{name}": ?)\d+(?=[,}}])', r"\g<1>1000000000000000000000", text)
+        recording, _ = recorded(grown.encode())
+        assert recording.sources[0]["unreadable"] == 0
+
+
 USER = {"role": "user", "content": "hi"}
 ASKED: dict[str, tuple[str, Any]] = {
     "openai-chat": ("/v1/chat/completions", {"model": "m", "messages": [USER]}),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from analyzer.read.values import ABSENT, Raw
+from analyzer.read.values import ABSENT, Int64, Raw
 
 NAME = "openai-agents-api"
 
@@ -103,7 +103,7 @@ class Action(msgspec.Struct, gc=False):
 class MultiAgent(msgspec.Struct, gc=False):
     """Subagent settings."""
 
-    max_concurrent_subagents: int | None = None
+    max_concurrent_subagents: Int64 | None = None
 
 
 class Agent(msgspec.Struct, gc=False):
@@ -154,10 +154,10 @@ class Record(msgspec.Struct, gc=False):
     event_id: str | None = None
     type: str | None = None
     session_id: str | None = None
-    sequence_number: int | None = None
+    sequence_number: Int64 | None = None
     recorded_at: str | int | float | None = None
     turn_id: str | None = None
-    output_index: int | None = None
+    output_index: Int64 | None = None
     item: Item | None = None
     call_id: str | None = None
     success: bool | None = None
@@ -208,7 +208,7 @@ class Piece(msgspec.Struct, gc=False):
     event_id: str | None = None
     type: Literal[_DELTA_TYPES] | None = None  # type: ignore[valid-type]
     session_id: str | None = None
-    sequence_number: int | None = None
+    sequence_number: Int64 | None = None
     recorded_at: str | int | float | None = None
     turn_id: str | None = None
 

@@ -9,7 +9,7 @@ import msgspec
 from analyzer.read.claude.blocks import Block
 from analyzer.read.openai.exchange import Recorded
 from analyzer.read.recover import typed
-from analyzer.read.values import ABSENT, Raw, first
+from analyzer.read.values import ABSENT, Int64, Raw, first
 
 STREAM = {
     "message_start": "item",
@@ -34,7 +34,7 @@ class Piece(msgspec.Struct, gc=False):
     """An event of a streamed reply."""
 
     type: str
-    index: int | None = None
+    index: Int64 | None = None
     message: Raw = ABSENT
     content_block: Block | None = None
     delta: Delta | None = None
@@ -54,7 +54,7 @@ class Record(Recorded, gc=False):
     system: Raw = ABSENT
     output_config: Raw = ABSENT
     output_format: Raw = ABSENT
-    index: int | None = None
+    index: Int64 | None = None
     content_block: Raw = ABSENT
     delta: Raw = ABSENT
 

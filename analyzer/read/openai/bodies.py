@@ -6,7 +6,7 @@ import msgspec
 
 from analyzer.read.openai.exchange import Recorded
 from analyzer.read.openai.items import Item
-from analyzer.read.values import ABSENT, Raw, first
+from analyzer.read.values import ABSENT, Int64, Raw, first
 
 
 class Record(Recorded, gc=False):
@@ -25,7 +25,7 @@ class Record(Recorded, gc=False):
     stream: Raw = ABSENT
     store: Raw = ABSENT
     item: Item | None = None
-    output_index: int | None = None
+    output_index: Int64 | None = None
     item_id: str | None = None
     delta: Raw = ABSENT
     arguments: Raw = ABSENT

@@ -8,7 +8,7 @@ from analyzer.read.dialogue import Call, Said
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.messages import Function, ToolCall
-from analyzer.read.values import ABSENT, Raw, first, text_of
+from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -24,7 +24,7 @@ class Choice(msgspec.Struct, gc=False):
 
     delta: Delta | None = None
     finish_reason: str | None = None
-    index: int | None = None
+    index: Int64 | None = None
 
 
 class Chunk(msgspec.Struct, gc=False):

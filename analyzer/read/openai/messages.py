@@ -10,7 +10,7 @@ import msgspec
 from analyzer.read.dialogue import Call, Result, Said
 from analyzer.read.members import held
 from analyzer.read.recover import Fault
-from analyzer.read.values import ABSENT, Raw, arguments, first, parts_of, text_of
+from analyzer.read.values import ABSENT, Int64, Raw, arguments, first, parts_of, text_of
 
 _PARTS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "image", "audio", "thinking", "reference"})
 _ANSWERS = ("tool", "function")
@@ -37,7 +37,7 @@ class ToolCall(msgspec.Struct, gc=False):
     id: str | None = None
     function: Function | None = None
     custom: Custom | None = None
-    index: int | None = None
+    index: Int64 | None = None
     name: str | None = None
     arguments: Raw = ABSENT
 

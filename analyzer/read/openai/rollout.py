@@ -8,7 +8,7 @@ import msgspec
 
 from analyzer.read.openai.executions import Ran
 from analyzer.read.openai.items import Item
-from analyzer.read.values import ABSENT, Raw
+from analyzer.read.values import ABSENT, Int64, Raw
 
 
 class Passthrough(msgspec.Struct, gc=False):
@@ -46,7 +46,7 @@ class Line(msgspec.Struct, gc=False):
     """One line: of a rollout, or of standard output (`thread_id` and `item` are its own)."""
 
     timestamp: str | float | None = None
-    ordinal: int | None = None
+    ordinal: Int64 | None = None
     type: str | None = None
     payload: Payload | None = None
     thread_id: str | None = None
@@ -82,7 +82,7 @@ class Quick(msgspec.Struct, gc=False):
     """A line whose payload is not decoded yet."""
 
     timestamp: str | float | None = None
-    ordinal: int | None = None
+    ordinal: Int64 | None = None
     type: str | None = None
     payload: Raw = ABSENT
 
