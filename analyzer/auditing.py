@@ -279,7 +279,9 @@ def gathered(
     whole["sources"] = inputs
     fleet, crashes = _fleet(whole, settings, rules)
     crashed = sorted({*crashed, *crashes})
-    found, unlisted = listed(ordered([whole.pop("found")]), settings.max_findings, whole.pop("unlisted"))
+    found, unlisted = whole.pop("found"), whole.pop("unlisted")
+    if found.height > settings.max_findings or unlisted.height:
+        found, unlisted = listed(ordered([found]), settings.max_findings, unlisted)
     fleet, more = listed(fleet, settings.max_findings)
     unlisted = pl.concat([unlisted, more])
     found = settle_across(found, fleet, misdirected(whole.pop("strays")))

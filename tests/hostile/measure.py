@@ -52,6 +52,18 @@ def _exploding() -> Iterator[bytes]:
         yield line.replace(b'"@"', json.dumps(json.dumps({"x": "a" * 30 + f"{number}!"})).encode())
 
 
+def _sessions(count: int) -> Iterator[bytes]:
+    """Sessions of 1,000 calls that break their schema."""
+    lines = list(_calls(_CLOSED, '{"x":1,"z":2}', 1_000))
+    for number in range(count):
+        yield b"".join(lines).replace(b'"s"', b'"s%d"' % number)
+
+
+def _fat() -> Iterator[bytes]:
+    for number, line in enumerate(_calls(_OPEN, "@", 1_000)):
+        yield line.replace(b'"@"', json.dumps(json.dumps({"x": "ab " * 333_000 + str(number)})).encode())
+
+
 def _tools(count: int) -> Iterator[bytes]:
     head, *rest = session(_OPEN, "{}").splitlines(keepends=True)
     before, _, after = head.partition(b'"tools": [')
@@ -75,6 +87,8 @@ def _doubling(levels: int) -> bytes:
     return session({"$ref": "#/$defs/d0", "$defs": {**to, f"d{levels}": {"type": "object"}}}, '{"x":1}')
 
 
+_WIDE = {"items": {"anyOf": [{"minimum": n + 10} for n in range(2_000)]}}
+_LETTERS = {"properties": {"x": {"anyOf": [{"pattern": rf"^[\p{{L}}\p{{N}}\w]{{1,200}}{n}$"} for n in range(490)]}}}
 _TREE = {"type": "object", "properties": {"a": {"$ref": "#"}}}
 _PATTERN = {"type": "object", "properties": {"x": {"anyOf": [{"pattern": f"^(?:(?=a)a+)+{n}$"} for n in range(10)]}}}
 
@@ -87,6 +101,12 @@ CASES: dict[str, tuple[str, Callable[[], Iterator[bytes]]]] = {
         ".ndjson",
         lambda: _calls(_CLOSED, '{"x":1,"z":2}', 100_000),
     ),
+    "2,000,000 open calls of one session": (".ndjson", lambda: _calls(_OPEN, "{}", 2_000_000)),
+    "1,000,000 such calls in 1,000 sessions": (".ndjson", lambda: _sessions(1_000)),
+    "5,000,000 such calls in 5,000 sessions": (".ndjson", lambda: _sessions(5_000)),
+    "1,000 calls of 1 MB in one session": (".ndjson", _fat),
+    "2,000 values, 2,000 alternatives for each": (".ndjson", lambda: iter([session(_WIDE, json.dumps([1] * 2_000))])),
+    "490 patterns of Unicode's classes": (".ndjson", lambda: iter([session(_LETTERS, '{"x":"y"}')])),
     "1,000 calls, ten exploding patterns on each": (".ndjson", _exploding),
     "one line of 1 GB": (".ndjson", lambda: _line(1 << 30)),
     "8,000,000 blank lines": (".ndjson", lambda: iter([b"\n" * 8_000_000])),
