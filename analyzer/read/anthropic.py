@@ -373,21 +373,8 @@ class AnthropicMessages(RecordAdapter[Record]):
         at = At(event, conversation.session, "item", "/content", reply=reply, opaque=opaque)
         self._blocks.faults(faults, at)
         self._answer(blocks, [at] * len(blocks), record.stop_reason, conversation)
-        self._rows.messages.append(
-            *[
-                (
-                    event,
-                    conversation.session,
-                    None,
-                    record.id,
-                    "assistant",
-                    None,
-                    record.stop_reason,
-                    words_of(blocks),
-                    at.to,
-                )
-            ]
-        )
+        said = (event, conversation.session, None, record.id, "assistant", None, record.stop_reason)
+        self._rows.messages.append((*said, words_of(blocks), at.to))
 
     def _answer(
         self,

@@ -50,6 +50,7 @@ _NOTICES = frozenset(
 _KINDS = {**dict.fromkeys(_NOTICES, "notice"), **dict.fromkeys(_SPOKEN, "item")}
 _WORDS = ("said", "call")
 _OWN = ("sessionId", "session_id", "uuid", "leafUuid", "messageId")
+_ROWS = 1_000_000  # remembered over all files, some 200 MB
 _PREFIX = "mcp__"
 
 
@@ -89,7 +90,7 @@ class Row(msgspec.Struct, gc=False):
 class _Known(msgspec.Struct):
     """What is remembered over all files of a run."""
 
-    rows: Recent[str, str] = msgspec.field(default_factory=Recent)
+    rows: Recent[str, str] = msgspec.field(default_factory=lambda: Recent(_ROWS))
     """uuid of a row -> the session it was written in first."""
     sessions: Recent[str, str] = msgspec.field(default_factory=Recent)
     """Session id in a file -> the session that it goes on with."""
@@ -121,6 +122,7 @@ class ClaudeCode(Adapter):
         self._blocks = Blocks(self.name, rows)
         self._known: _Known = rows.shared.setdefault(self.name, _Known())
         self._session: str | None = None
+        self._named: str | None = None
         self._when: str | None = None
         self._told: tuple[str | None, str | None] = (None, None)
         self._agents: set[tuple[str | None, str]] = set()
@@ -199,13 +201,14 @@ class ClaudeCode(Adapter):
 
     def _placed(self, rows: list[Row]) -> tuple[list[str | None], list[int]]:
         """The session of each row, and which are copies, written again under the id of a resumed session."""
-        homes, others, current = self._known.rows, self._known.sessions, self._session
+        homes, others = self._known.rows, self._known.sessions
+        last, current = self._named, self._session
         sessions: list[str | None] = []
         copies: list[int] = []
         for row in rows:
             named, uuid = row.session or row.session_id, row.uuid
-            if named is not None:
-                current = others.get(named, named)
+            if named is not None and named != last:
+                last, current = named, others.get(named, named)  # one text for all rows that follow
             home = None if uuid is None else homes.get(uuid)
             if home is None:
                 if uuid is not None and current is not None:
@@ -216,7 +219,7 @@ class ClaudeCode(Adapter):
                 if home != named:
                     copies.append(len(sessions))
             sessions.append(current)
-        self._session = current
+        self._named, self._session = last, current
         return sessions, copies
 
     def _times(self, rows: list[Row]) -> list[str | None]:
@@ -341,11 +344,10 @@ def _server_of(name: str) -> tuple[str | None, str]:
 
 def _is_row(row: Row) -> bool:
     """Whether what could be decoded is a row of a session."""
-    named = row.uuid or row.session or row.session_id
     if row.type in _SPOKEN:
-        return named is not None and row.message is not None
+        return row.message is not None and bool(row.uuid or row.session or row.session_id)
     if row.type in _NOTICES:
-        return bool(named or row.leaf or row.snapshot_of)
+        return bool(row.uuid or row.session or row.session_id or row.leaf or row.snapshot_of)
     return row.session is not None and row.uuid is not None
 
 

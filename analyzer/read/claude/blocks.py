@@ -21,7 +21,12 @@ _KNOWN = frozenset(
 )
 
 
-MEANINGS = {**dict.fromkeys(_KNOWN, "said"), **dict.fromkeys(CALLS, "call")}
+_CLIENTS = ("tool_result", "mcp_tool_result")
+MEANINGS = {
+    **dict.fromkeys(_KNOWN, "said"),
+    **dict.fromkeys(CALLS, "call"),
+    **dict.fromkeys(_CLIENTS, "result"),
+}
 
 
 class Block(msgspec.Struct, gc=False):
@@ -58,7 +63,6 @@ _contents = msgspec.json.Decoder(list[list[Block] | str | None]).decode
 _failure = msgspec.json.Decoder(_Failure).decode
 _NO_BLOCK = Block()
 _PAIRED = {"pair_id": "call_id"}
-_CLIENTS = ("tool_result", "mcp_tool_result")
 _NESTED = ("{", "[")
 _SPOKEN = (b'"', b"[")
 
