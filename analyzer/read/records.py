@@ -274,6 +274,8 @@ def _without_blank(block: Block) -> None:
 
 def is_utf8(text: bytes) -> bool:
     """Whether the bytes are UTF-8."""
+    if text.isascii():
+        return True
     # 3 GB/s here, seven times as fast as bytes.decode; as one value, which Polars keeps in one piece of memory
     try:
         pl.Series([text], dtype=pl.Binary).cast(pl.String)
