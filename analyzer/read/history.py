@@ -61,6 +61,7 @@ class Memory:
             (self.beginnings, _CONVERSATIONS),
             (self.named, _CONVERSATIONS),
             (self.owners, _CALLS),
+            (self.names, _CALLS),
         )
         for held_, limit in kept:
             if len(held_) > limit:
