@@ -29,7 +29,7 @@ from analyzer.findings.assemble import assemble, ordered
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.baseline import load as load_baseline
 from analyzer.findings.kept import SAME, Kept
-from analyzer.findings.listing import listed, thinned, told
+from analyzer.findings.listing import foremost, listed, thinned, told
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.findings.suppress import suppress
@@ -423,12 +423,13 @@ def audit_partition(
             recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final, store=store
         )
         hits, crashes = run(rules, trace)
-        found = assemble(with_repairs(settle(hits), trace, repairers), trace)
+        hits, beyond = foremost(with_repairs(settle(hits), trace, repairers), trace, settings.max_findings)
+        found = assemble(hits, trace)
     kept = _KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
     answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
     if keep_frames:
         answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
-    answer["found"], answer["unlisted"] = listed(found, settings.max_findings)
+    answer["found"], answer["unlisted"] = listed(found, settings.max_findings, beyond)
     answer["counts"] = counts_of(trace)
     # The rules about tools see all sessions at once: they need every table, and where it was shown first.
     shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")

@@ -91,6 +91,18 @@ def _owned(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
 
 
 _OWN = ("session", "turn", "call_id", "tool", "event", "pointer")
+_PLACED = ("call", "result", "verdict", "session", "turn", "call_id", "tool", "agent", "event", "pointer")
+
+
+def placed(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """For each hit `first_event` (of its session) and `seq`, by which findings are ordered first."""
+    owned = _owned(hits.select(_PLACED).with_row_index("hit"), trace).select("hit", "session", "event")
+    return (
+        owned.join(trace.events.select("event", "seq"), on="event", how="left", maintain_order="left")
+        .join(trace.sessions.select("session", "first_event"), on="session", how="left", maintain_order="left")
+        .sort("hit")
+        .select("first_event", "seq")
+    )
 
 
 def _places(trace: Trace, events: pl.Series) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from analyzer.findings.assemble import assemble, ordered
+from analyzer.findings.assemble import assemble, ordered, placed
 from analyzer.frames import HITS
 from analyzer.trace import Trace
 
@@ -20,6 +20,8 @@ UNLISTED = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "count": pl.Int64()}
 """What is counted and not listed."""
 
 SLUG = "findings-not-listed"
+
+_LAST = 1 << 62  # findings without a place come last
 
 
 def listed(found: pl.DataFrame, most: int, unlisted: pl.DataFrame | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -34,6 +36,24 @@ def listed(found: pl.DataFrame, most: int, unlisted: pl.DataFrame | None = None)
     left = (pl.col("all") - pl.min_horizontal("here", pl.lit(share))).alias("count")
     kept = found.filter(pl.int_range(pl.len()).over(_CLASS) < share)
     return kept, counts.select(*_CLASS, left).filter(pl.col("count") > 0)
+
+
+def foremost(hits: pl.DataFrame, trace: Trace, most: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Of HITS those of which `most` findings may be listed, and UNLISTED: making findings of hits takes most memory.
+
+    All hits at the place where a class is cut are kept, for their order is known when they are findings.
+    """
+    if hits.height <= most:
+        return hits, UNLISTED.to_frame()
+    counts = hits.group_by(_CLASS).agg(all=pl.len().cast(pl.Int64))
+    share = _share(counts["all"], most)
+    place = placed(hits, trace)
+    ranked = pl.concat([hits.select(_CLASS), place], how="horizontal")
+    order = pl.struct(pl.col("first_event", "seq").fill_null(_LAST)).rank("min").over(_CLASS)
+    kept = hits.filter(ranked.select(order <= share).to_series())
+    here = kept.group_by(_CLASS).agg(kept=pl.len().cast(pl.Int64))
+    left = counts.join(here, on=_CLASS, how="left").select(*_CLASS, count=pl.col("all") - pl.col("kept").fill_null(0))
+    return kept, left.filter(pl.col("count") > 0).sort(_CLASS)
 
 
 def _share(counts: Iterable[int], most: int) -> int:
