@@ -38,7 +38,8 @@ _Missing = Iterator[tuple[str | None, int, str, str]]
 
 def check(trace: Trace) -> pl.DataFrame:
     """Gaps, unfinished items, missing beginnings and missing pages."""
-    kinds = chain(_gaps(trace), _unfinished(trace), _begun_late(trace), _calls(trace), _pages(trace))
+    late = _late(trace)
+    kinds = chain(_gaps(trace), _unfinished(trace), _begun_late(late), _calls(trace, late), _pages(trace))
     return hits(
         {
             "session": session,
@@ -98,25 +99,31 @@ def _unfinished(trace: Trace) -> _Missing:
         yield session, event, "unfinished", said
 
 
-def _begun_late(trace: Trace) -> _Missing:
+def _late(trace: Trace) -> pl.DataFrame:
+    """The sessions that begin with an event, recorded without it: session, first_event."""
     late = trace.sessions.filter(~trace.sessions["from_start"] & trace.sessions["session"].is_not_null())
+    late = late.select("session", "first_event")
     if late.is_empty():
-        return
+        return late
     events = trace.events.filter(pl.col("session").is_in(late["session"].implode()))
     # Where the order of several files is a guess, the beginning may stand in any of them.
     begun = events.filter(pl.col("type").str.ends_with("session.created")).select("session").unique()
     # Other wires have no event that begins a session.
     stream = events.filter(pl.col("type").str.starts_with("agent.session.")).select("session").unique()
-    found = late.join(begun, on="session", how="anti").join(stream, on="session", how="semi").sort("first_event")
-    for session, event in found.select("session", "first_event").iter_rows():
+    return late.join(begun, on="session", how="anti").join(stream, on="session", how="semi").sort("first_event")
+
+
+def _begun_late(late: pl.DataFrame) -> _Missing:
+    for session, event in late.iter_rows():
         said = "The recording begins in the middle of the session: what came before is not known."
         yield session, event, "start", said
 
 
-def _calls(trace: Trace) -> _Missing:
-    # Where the beginning is recorded there is no such call (CALL005).
-    alone = orphans(trace).filter(~pl.col("told")).group_by("session", maintain_order=True)
-    for session, event, name, count in alone.agg(pl.first("event", "pair_id"), count=pl.len()).iter_rows():
+def _calls(trace: Trace, late: pl.DataFrame) -> _Missing:
+    # Where the beginning is recorded there is no such call (CALL005); where an event should begin it, that is told.
+    alone = orphans(trace).filter(~pl.col("told")).join(late, on="session", how="anti", maintain_order="left")
+    alone = alone.group_by("session", maintain_order=True).agg(pl.first("event", "pair_id"), count=pl.len())
+    for session, event, name, count in alone.iter_rows():
         more = f" and {count - 1} more" if count > 1 else ""
         said = f"The session holds no call for its results {visible(name)}{more}, nor is its beginning recorded."
         yield session, event, "calls", said
