@@ -28,6 +28,9 @@ PART_LIMIT = (1 << PART_BITS) - 1
 
 TIME = pl.Datetime("us", "UTC")
 
+Frames = dict[str, pl.DataFrame]
+"""Frames by their names."""
+
 
 def _schema(columns: Mapping[str, PolarsDataType]) -> pl.Schema:
     return pl.Schema(columns)

@@ -11,7 +11,7 @@ from tempfile import SpooledTemporaryFile
 
 import polars as pl
 
-Frames = dict[str, pl.DataFrame]
+from analyzer.frames import Frames
 
 SAME = ("schemas", "schema_facts", "tools", "contracts", "shown_tables")
 """Frames of which partitions hold the same rows again and again."""

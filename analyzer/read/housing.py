@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from analyzer.frames import PART_BITS, RECORD_BITS
-
-Frames = dict[str, pl.DataFrame]
+from analyzer.frames import PART_BITS, RECORD_BITS, Frames
 
 SOURCE_OF = pl.col("event") // (1 << RECORD_BITS + PART_BITS)
 """The source of an event, which is a part of its number."""

@@ -12,11 +12,9 @@ from typing import Any, ClassVar, Protocol
 import polars as pl
 
 from analyzer.errors import InputError
-from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES
+from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES, Frames
 from analyzer.read.housing import Homes, apart, firsts_of, turns_of
 from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, weight_of, without
-
-Frames = dict[str, pl.DataFrame]
 
 LIMIT = 300_000
 """Events held in memory, some 0.4 GB; 2 KB of texts count as one."""

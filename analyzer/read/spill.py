@@ -18,12 +18,10 @@ from zlib import crc32
 
 import polars as pl
 
-from analyzer.frames import PART_BITS, RECORDED
+from analyzer.frames import PART_BITS, RECORDED, Frames
 from analyzer.read import cutting
 from analyzer.read.cutting import Cut
 from analyzer.read.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
-
-Frames = dict[str, pl.DataFrame]
 
 HEAVY = 2_000  # bytes that weigh as much as an event
 _WHOLE, _HOMELESS = -1, -2  # in the place of a part: what goes with every part, and events without a session

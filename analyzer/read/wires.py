@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from analyzer.frames import CALL_SIGHTINGS, EVENTS, PART_BITS, RECORD_BITS, RESULT_SIGHTINGS
+from analyzer.frames import CALL_SIGHTINGS, EVENTS, PART_BITS, RECORD_BITS, RESULT_SIGHTINGS, Frames
 
-Frames = dict[str, pl.DataFrame]
 Row = dict[str, Any]
 Key = tuple[str | None, str | None]
 """Session and pair id of a call."""

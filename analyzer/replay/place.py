@@ -10,9 +10,7 @@ import msgspec
 import polars as pl
 
 from analyzer import pointer as pointers
-from analyzer.frames import RECORDED
-
-Frames = dict[str, pl.DataFrame]
+from analyzer.frames import RECORDED, Frames
 
 # Members that the transport or the recorder adds to an event: two deliveries of one event may differ in them.
 _PADDING = frozenset({"obfuscation", "recorded_at", "session_id", "direction", "sequence_number", "ordinal"})

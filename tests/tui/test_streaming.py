@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import analyzer.auditing
 from analyzer import audit
+from analyzer.auditing.partition import audit_partition
 from analyzer.read import recording
 from analyzer.tui.screens.overview import Overview
 from tests.batch.nights import log, story
@@ -23,7 +23,7 @@ def test_findings_come_while_the_rest_is_audited(tmp_path: Path, monkeypatch: py
         log(folder, f"{number:02}.ndjson", story(f"s{number:02}", {"id": number}))
     whole = audit([str(folder)]).findings.height
     held, parts = threading.Event(), 0
-    real = analyzer.auditing.audit_partition
+    real = audit_partition
 
     def slowly(*arguments: Any, **named: Any) -> Any:
         nonlocal parts
@@ -32,7 +32,7 @@ def test_findings_come_while_the_rest_is_audited(tmp_path: Path, monkeypatch: py
             held.wait(30)  # until the first part has been seen
         return real(*arguments, **named)
 
-    monkeypatch.setattr(analyzer.auditing, "audit_partition", slowly)
+    monkeypatch.setattr("analyzer.auditing.run.audit_partition", slowly)
 
     async def tell() -> None:
         async with opened(folder, wait=False) as driver:

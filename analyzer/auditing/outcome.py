@@ -1,0 +1,100 @@
+"""What an audit comes to: findings, frames and what could not be seen; saved, and opened again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analyzer import frames
+from analyzer.errors import AnalyzerError, InputError, UsageError
+from analyzer.frame_masking import masked_frame
+from analyzer.frames import Frames
+from analyzer.masking import masked
+from analyzer.read.files import Evidence, Source
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found, and what it could not see."""
+
+    findings: pl.DataFrame
+    """FINDINGS, sorted by session first seen, place in it, rule, pointer and fingerprint."""
+    frames: Frames = field(default_factory=dict)
+    """Frames by the names of `frames.SAVED`; without `keep_frames` only those that reports need."""
+    summary: dict[str, Any] = field(default_factory=dict)
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    hops: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[AnalyzerError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is wrong with the suppressions (expired, or nothing left to suppress), and what the baseline has to say."""
+    ran: list[str] = field(default_factory=list)
+    """Codes of the rules that had something to look at."""
+    lost: list[str] = field(default_factory=list)
+    """What the baseline had judged and this audit has not; it is among the notes too."""
+    unrecognised: list[str] = field(default_factory=list)
+    crashed: list[tuple[str, str]] = field(default_factory=list)
+    sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
+    """The inputs as they were opened: standard input is kept nowhere else. Empty in a saved audit."""
+
+    def evidence(self) -> Evidence:
+        """Raw bytes of the records; raises EvidenceUnavailable where a log has moved or changed since."""
+        if self.sources:
+            return Evidence(self.sources)
+        sources = self.frames["sources"]
+        return Evidence([Source(number, path) for number, path in sources.select("source", "path").iter_rows()])
+
+    def save(self, folder: str) -> None:
+        """Write the frames as Parquet and the rest as `audit.json`, credentials hidden. Raises OSError."""
+        target = Path(folder)
+        try:
+            folder.encode()
+        except UnicodeEncodeError as error:  # Polars opens no other
+            raise UsageError("cannot save under a name that is no UTF-8", file=folder) from error
+        target.mkdir(parents=True, exist_ok=True)
+        for name, frame in {**self.frames, "findings": self.findings}.items():
+            masked_frame(frame).write_parquet(target / f"{name}.parquet")
+        rest = masked(
+            {
+                "schema": "analyzer.saved/v1",
+                "summary": self.summary,
+                "inputs": self.inputs,
+                "hops": self.hops,
+                "problems": [str(problem) for problem in self.problems],
+                "notes": self.notes,
+                "ran": self.ran,
+                "lost": self.lost,
+                "unrecognised": self.unrecognised,
+                "crashed": self.crashed,
+            }
+        )
+        (target / "audit.json").write_text(json.dumps(rest, indent=1), encoding="utf-8")
+
+
+def open_audit(folder: str) -> Audit:
+    """A saved audit. Raises InputError where the folder holds none."""
+    source = Path(folder)
+    try:
+        rest = json.loads((source / "audit.json").read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"not a saved audit: {error.strerror or error}", file=folder) from error
+    except ValueError as error:
+        raise InputError("not a saved audit: audit.json is not JSON", file=folder) from error
+    held = {file.stem: pl.read_parquet(file) for file in sorted(source.glob("*.parquet"))}
+    findings = held.pop("findings", frames.FINDINGS.to_frame())
+    return Audit(
+        findings,
+        held,
+        summary=rest["summary"],
+        inputs=rest["inputs"],
+        hops=rest["hops"],
+        problems=[InputError(text) for text in rest["problems"]],
+        notes=rest["notes"],
+        ran=rest.get("ran", []),
+        lost=rest.get("lost", []),
+        unrecognised=rest["unrecognised"],
+        crashed=[(rule, error) for rule, error in rest["crashed"]],
+    )

@@ -1,0 +1,168 @@
+"""One partition: the recorded frames of whole sessions in, what is concluded and found out.
+
+Whatever runs on more than one core or machine calls `audit_partition`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from analyzer import frames
+from analyzer.contracts.files import Contracts
+from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
+from analyzer.findings.assemble import assemble
+from analyzer.findings.listing import foremost, listed
+from analyzer.findings.precedence import settle
+from analyzer.findings.repairs import Repairers, with_repairs
+from analyzer.frames import Frames
+from analyzer.redaction import HIDDEN, Redaction, redacting
+from analyzer.replay.final import FinalSchema, final_answers, final_verdicts
+from analyzer.replay.fold import fold_calls, fold_results
+from analyzer.replay.force import in_force
+from analyzer.replay.pair import pair
+from analyzer.replay.place import place
+from analyzer.replay.retries import retries_of
+from analyzer.replay.scopes import scoped
+from analyzer.replay.sightings import sightings_of
+from analyzer.replay.state import running_versions, sessions_of, turns_of
+from analyzer.replay.strays import strays_of
+from analyzer.replay.verdicts import verdicts_of
+from analyzer.rules.catalogue import Rule
+from analyzer.rules.engine import run
+from analyzer.summary import counts_of
+from analyzer.trace import Settings, Trace
+
+Fetch = Callable[[int, int, int], bytes]
+Answered = tuple[Frames, list[tuple[str, str]]]
+"""The answer to a partition, and the rules that crashed on it."""
+
+# What the fleet rules and the reports need of every partition; payload texts are not among it.
+KEPT = ("sessions", "tools", "offers", "schemas", "schema_facts", "contracts")
+
+
+def audit_partition(
+    recorded: Frames,
+    *,
+    contracts: Contracts,
+    settings: Settings,
+    rules: Sequence[Rule],
+    fetch: Fetch,
+    session: str | None = None,
+    final: FinalSchema | None = None,
+    keep_frames: bool = True,
+    redaction: Redaction = HIDDEN,
+    store: SchemaStore | None = None,
+    repairers: Repairers | None = None,
+) -> tuple[Frames, list[tuple[str, str]]]:
+    """Audit the recorded frames of whole sessions.
+
+    Concluded frames come back, and `found` (FINDINGS with `first_event`), `unlisted` and `counts` among them. Pure: the
+    same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
+    `keep_frames` says so.
+    `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` and
+    `repairers` keep what other partitions have found out about the same schemas.
+    """
+    with redacting(redaction):  # another process knows nothing of it
+        trace = conclude(
+            recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final, store=store
+        )
+        hits, crashes = run(rules, trace)
+        hits, beyond = foremost(with_repairs(settle(hits), trace, repairers), trace, settings.max_findings)
+        found = assemble(hits, trace)
+    kept = KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
+    answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
+    if keep_frames:
+        answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
+    answer["found"], answer["unlisted"] = listed(found, settings.max_findings, beyond)
+    answer["counts"] = counts_of(trace)
+    # The rules about tools see all sessions at once: they need every table, and where it was shown first.
+    shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")
+    answer["first_showings"] = shown.unique(["session", "channel", "table"], keep="first", maintain_order=True)
+    answer["shown_tables"] = trace.tables
+    answer["retries"], answer["strays"] = trace.retries, trace.strays
+    seen = (trace.offers, answer["first_showings"], trace.retries, trace.strays)
+    places = pl.concat([frame["event"] for frame in seen])
+    answer["offer_events"] = trace.events.filter(pl.col("event").is_in(places.implode()))
+    return answer, [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def conclude(
+    recorded: Frames,
+    *,
+    contracts: Contracts,
+    settings: Settings,
+    fetch: Fetch,
+    session: str | None = None,
+    final: FinalSchema | None = None,
+    store: SchemaStore | None = None,
+) -> Trace:
+    """The trace of one partition: everything up to the rules."""
+    if session is not None:
+        recorded = {
+            name: frame.filter(pl.col("session") == session) if "session" in frame.columns else frame
+            for name, frame in recorded.items()
+        }
+    store = store.bounded() if store is not None else SchemaStore(assert_formats=settings.assert_formats)
+    placed = place(recorded, fetch)
+    shown_calls, shown_results = scoped(placed["call_sightings"], placed["result_sightings"])
+    call_rows, call_sightings = fold_calls(shown_calls)
+    result_rows, result_sightings = fold_results(shown_results)
+    calls, results = pair(call_rows, result_rows)
+    turns = turns_of(placed["events"], placed["turn_states"])
+    sessions = sessions_of(placed["events"], placed["session_states"], calls)
+    calls = calls.join(
+        turns.select("session", "turn", "agent", "subagent"), on=["session", "turn"], how="left", maintain_order="left"
+    ).select(list(frames.CALLS))
+    shown = placed["showings"]["table"].unique()
+    tools = tools_of(placed["tables"].filter(pl.col("table").is_in(shown.implode())), store)
+    offers = offers_of(placed["showings"], tools)
+    files = contracts_of(contracts, store)
+    running = running_versions(calls, placed["session_states"])
+    verdicts, violations, faults = verdicts_of(
+        calls.with_columns(running),
+        results,
+        in_force(calls, offers, "arguments"),
+        in_force(calls, offers, "output"),
+        files,
+        offers,
+        placed["faults"],
+        store,
+    )
+    if final is not None:
+        answers = final_answers(placed["messages"], turns, sessions).collect()
+        judged, failed, contract = final_verdicts(answers, final, store, since=verdicts.height)
+        verdicts, violations = pl.concat([verdicts, judged]), pl.concat([violations, failed])
+        files = pl.concat([files, contract])
+    advertised = set(offers["schema_id"].drop_nulls())
+    schemas, facts = store.frames(advertised | set(files["schema_id"]), advertised=advertised)
+    return Trace(
+        settings=settings,
+        sources=recorded["sources"],
+        events=placed["events"],
+        faults=pl.concat([placed["faults"], faults]),
+        session_states=placed["session_states"],
+        turn_states=placed["turn_states"],
+        tables=placed["tables"],
+        showings=placed["showings"],
+        call_sightings=call_sightings,
+        result_sightings=result_sightings,
+        approvals=placed["approvals"],
+        gates=placed["gates"],
+        messages=placed["messages"],
+        summaries=placed["summaries"],
+        sessions=sessions,
+        turns=turns,
+        tools=tools,
+        schemas=schemas,
+        schema_facts=facts,
+        contracts=files,
+        offers=offers,
+        calls=calls,
+        results=results,
+        verdicts=verdicts,
+        violations=violations,
+        retries=retries_of(calls, placed["messages"], sessions),
+        strays=strays_of(calls, results),
+    )

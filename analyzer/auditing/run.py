@@ -1,0 +1,220 @@
+"""An audit from paths to its outcome: on one process or several."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import cache, partial
+from os import PathLike, fspath
+from pathlib import Path
+
+import polars as pl
+
+from analyzer.auditing.outcome import Audit
+from analyzer.auditing.partition import Answered, audit_partition
+from analyzer.auditing.together import gathered, held_to
+from analyzer.config import Suppression
+from analyzer.contracts.files import Contracts, load_contracts
+from analyzer.contracts.timeline import SchemaStore
+from analyzer.errors import AnalyzerError, UsageError
+from analyzer.findings.baseline import load as load_baseline
+from analyzer.findings.kept import Kept
+from analyzer.findings.listing import thinned
+from analyzer.findings.repairs import Repairers
+from analyzer.read import ADAPTERS, Crew, read
+from analyzer.read.adapter import Adapter
+from analyzer.read.files import STDIN, Evidence, find
+from analyzer.read.recording import Loadable, Recording
+from analyzer.read.rows import no_collection
+from analyzer.redaction import current
+from analyzer.replay.final import load_final_schema
+from analyzer.rules.catalogue import RULES, Rule
+from analyzer.trace import Settings
+
+Progress = Callable[[str, int, int], None]
+
+
+@no_collection()
+def audit(
+    paths: Sequence[str | PathLike[str]] | str | PathLike[str],
+    *,
+    contracts: Sequence[str] = (),
+    executed: Sequence[str] = (),
+    final_schema: str | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    settings: Settings | None = None,
+    input_format: str | None = None,
+    mappings: Mapping[str, Mapping[str, str]] | None = None,
+    session: str | None = None,
+    partitions: int = 1,
+    jobs: int = 1,
+    keep_frames: bool = True,
+    suppressions: Sequence[Suppression] = (),
+    baseline: str | None = None,
+    progress: Progress | None = None,
+    so_far: Callable[[Audit], None] | None = None,
+) -> Audit:
+    """Audit recorded logs: files, folders or `-`.
+
+    `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
+    `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
+    `baseline` is a file that `--write-baseline` wrote: what it holds is marked as known.
+    `jobs` processes read the logs and audit the partitions, of which there are then at least as many; the
+    answer is the same.
+    `so_far` is called with the audit of what has been judged, each time there is more of it and not yet all.
+    Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
+    options that make no sense.
+    """
+    settings = settings or Settings()
+    adapters = _adapters(mappings or {})
+    if input_format is not None and input_format not in {adapter.name for adapter in adapters}:
+        raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
+    report = progress or _silent
+    given = contracts_given(contracts, executed)
+    before = None if baseline is None else load_baseline(baseline)
+    sources, missing = find([fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)])
+    if any(source.path == STDIN for source in sources):
+        jobs = 1  # what was piped in cannot be read again by another process
+    if jobs > 1:
+        partitions = max(partitions, jobs)
+    rules = chosen(select, ignore)
+    final = None if final_schema is None else load_final_schema(final_schema)
+    evidence = Evidence(sources)
+    recording = Recording(at_least=partitions)
+    crashed: list[tuple[str, str]] = []
+    with closing(Kept()) as kept, _pool(jobs) as pool:
+        crew = None if pool is None else Crew(pool, jobs, mappings or {})
+        try:
+            read(
+                sources,
+                input_format=input_format,
+                recording=recording,
+                progress=report,
+                adapters=adapters,
+                crew=crew,
+            )
+            lots = recording.lots()
+            problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
+            inputs = recording.source_frame()
+            work = partial(
+                audit_partition,
+                contracts=given if pool is None else _portable(given),
+                settings=settings,
+                rules=[rule for rule in rules if rule.scope != "fleet"],
+                fetch=evidence.fetch,
+                session=session,
+                final=final,
+                keep_frames=keep_frames,
+                redaction=current(),
+            )
+            together = partial(
+                gathered,
+                inputs=inputs,
+                settings=settings,
+                rules=rules,
+                suppressions=suppressions,
+                problems=problems,
+                sources=sources,
+            )
+            for number, (part, crashes) in enumerate(_each(work, lots, inputs, pool, jobs), 1):
+                report("audit", number, recording.expected_partitions)
+                kept.add(part)
+                thinned(kept.parts, settings.max_findings)
+                crashed += crashes
+                if so_far is not None and number < recording.expected_partitions:
+                    so_far(together(kept.whole(), crashed))
+        finally:
+            recording.close()
+            evidence.close()
+        report("report", 0, 0)
+        done = together(kept.whole(), crashed)
+    return done if before is None else held_to(done, before)
+
+
+def contracts_given(contracts: Sequence[str], executed: Sequence[str]) -> Contracts:
+    """The executed side: contract files and folders, and Python that is named. Raises UsageError for what is not."""
+    if not executed:
+        return load_contracts([Path(path) for path in contracts])
+    from analyzer.contracts.executed import load_executed  # it imports what it is told: only when it is told
+
+    code = load_executed(executed)
+    return load_contracts([Path(path) for path in contracts]).beside(code)
+
+
+def chosen(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
+    """The rules whose code, slug or family is selected and not ignored."""
+
+    def named(rule: Rule, names: Sequence[str]) -> bool:
+        family = rule.code.rstrip("0123456789")
+        return any(name.upper() in (rule.code, family) or name.lower() == rule.slug for name in names)
+
+    return [rule for rule in RULES if (not select or named(rule, select)) and not named(rule, ignore)]
+
+
+def _adapters(mappings: Mapping[str, Mapping[str, str]]) -> Sequence[type[Adapter]]:
+    if not mappings:
+        return ADAPTERS
+    from analyzer.read.mapped import adapters_of
+
+    return adapters_of(mappings)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    del stage, done, total
+
+
+def _portable(contracts: Contracts) -> Contracts:
+    """Contracts without their compiled schemas, which stay in the process that made them."""
+    return replace(contracts, entries=tuple(replace(entry, judge=None) for entry in contracts.entries))
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[Executor | None]:
+    """Some processes, or none where this one is enough."""
+    if jobs == 1:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    # spawn: a forked child of a process with Polars' threads may hang
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _each(
+    work: partial[Answered], lots: Sequence[Loadable], inputs: pl.DataFrame, pool: Executor | None, jobs: int
+) -> Iterator[Answered]:
+    """The answers to the partitions, in their order; a process has one in memory, and loads it itself."""
+    if pool is None:
+        kept = {"store": SchemaStore(assert_formats=work.keywords["settings"].assert_formats), "repairers": Repairers()}
+        yield from (work({**lot.load(), "sources": inputs}, **kept) for lot in lots)
+        return
+    waiting: deque[Future[Answered]] = deque()
+    for lot in lots:
+        waiting.append(pool.submit(_elsewhere, work, lot, inputs))
+        if len(waiting) > jobs:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+@no_collection()
+def _elsewhere(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame) -> Answered:
+    """The answer to a partition, in a process of the pool."""
+    store, repairers = _kept_here(work.keywords["settings"].assert_formats)
+    return work({**lot.load(), "sources": inputs}, store=store, repairers=repairers)
+
+
+@cache
+def _kept_here(assert_formats: bool) -> tuple[SchemaStore, Repairers]:  # noqa: FBT001 - of a setting
+    """What a process of the pool keeps from one partition to the next; it ends with the audit."""
+    return SchemaStore(assert_formats=assert_formats), Repairers()

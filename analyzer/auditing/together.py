@@ -1,0 +1,138 @@
+"""Partitions put together: what the whole fleet shows, the order of the report, the summary, the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date
+
+import polars as pl
+
+from analyzer import frames
+from analyzer.auditing.outcome import Audit
+from analyzer.auditing.partition import KEPT
+from analyzer.config import Suppression
+from analyzer.errors import AnalyzerError
+from analyzer.findings.assemble import assemble, ordered
+from analyzer.findings.baseline import Baseline
+from analyzer.findings.kept import SAME
+from analyzer.findings.listing import listed, told
+from analyzer.findings.precedence import settle, settle_across
+from analyzer.findings.suppress import suppress
+from analyzer.frames import Frames
+from analyzer.read.files import Source
+from analyzer.replay.strays import misdirected
+from analyzer.rules.catalogue import Rule
+from analyzer.rules.engine import run
+from analyzer.summary import definitions, hops, rules_not_run, summarise, tally
+from analyzer.trace import Settings, Trace
+
+
+def gathered(
+    parts: Sequence[Frames],
+    crashed: Sequence[tuple[str, str]],
+    *,
+    inputs: pl.DataFrame,
+    settings: Settings,
+    rules: Sequence[Rule],
+    suppressions: Sequence[Suppression] = (),
+    problems: Sequence[AnalyzerError] = (),
+    sources: Sequence[Source] = (),
+) -> Audit:
+    """The audit whose partitions gave `parts` (answers of `audit_partition`, at least one) and `crashed`.
+
+    `inputs` are SOURCES of all of them. The rules of the fleet run here, over what is kept of every partition.
+    """
+    whole = {name: _together(name, [part[name] for part in parts]) for name in parts[0]}
+    whole["sources"] = inputs
+    fleet, crashes = _fleet(whole, settings, rules)
+    crashed = sorted({*crashed, *crashes})
+    found, unlisted = whole.pop("found"), whole.pop("unlisted")
+    if found.height > settings.max_findings or unlisted.height:
+        found, unlisted = listed(ordered([found]), settings.max_findings, unlisted)
+    fleet, more = listed(fleet, settings.max_findings)
+    unlisted = pl.concat([unlisted, more])
+    found = settle_across(found, fleet, misdirected(whole.pop("strays")))
+    findings = ordered([found, fleet, told(unlisted), _crash_findings(crashed)]).drop("first_event")
+    findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
+    counts = pl.concat([whole.pop("counts"), definitions(whole["schemas"], whole["offers"])])
+    idle = rules_not_run(counts, rules)
+    absent = {each["rule"] for each in idle} | {rule for rule, _ in crashed}
+    named = pl.col("source").is_in(_named(sources))
+    read = pl.col("format") != ""
+    return Audit(
+        findings=findings,
+        frames=whole,
+        summary=summarise(counts, findings, idle, unlisted),
+        inputs=pl.concat([inputs.filter(read), inputs.filter(~read & named)]).drop("source").to_dicts(),
+        hops=hops(counts),
+        problems=list(problems),
+        notes=notes,
+        ran=[rule.code for rule in rules if rule.code not in absent],
+        unrecognised=inputs.filter(~read & ~named)["path"].to_list(),
+        crashed=crashed,
+        sources=tuple(sources),
+    )
+
+
+def held_to(done: Audit, baseline: Baseline) -> Audit:
+    """The audit with the findings that a baseline holds marked as known; what it had judged and is lost is told."""
+    findings = baseline.mark(done.findings)
+    lost = baseline.lost(done.summary, done.hops, done.ran)
+    gone = baseline.gone(done.findings)
+    notes = [f"less was judged than in the baseline: {each}" for each in lost]
+    if gone:
+        notes.append(f"gone since the baseline: {gone} of its findings; --write-baseline keeps them from coming back")
+    summary = {**done.summary, "findings": tally(findings)}
+    return replace(done, findings=findings, summary=summary, notes=[*done.notes, *notes], lost=lost)
+
+
+def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """One frame of all partitions; what several of them have of one schema or tool is kept once."""
+    whole = pl.concat(parts)
+    if name in SAME:
+        return whole.unique(maintain_order=True).sort(whole.columns[:3], maintain_order=True)
+    if name == "sessions":
+        return whole.sort("first_event")
+    if name == "offers":
+        return whole.sort("session", "tool", "role", "since")
+    if name == "counts":
+        return whole.group_by("what", "key").agg(pl.col("count").sum()).sort("what", "key")
+    return whole
+
+
+def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl.DataFrame, list[tuple[str, str]]]:
+    """The findings of the rules that see all sessions at once."""
+    trace = Trace(settings=settings).with_frames(
+        events=whole.pop("offer_events"),
+        showings=whole.pop("first_showings"),
+        tables=whole.pop("shown_tables"),
+        retries=whole.pop("retries"),
+        strays=whole["strays"],
+        **{name: whole[name] for name in ("sources", *KEPT)},
+    )
+    hits, crashes = run([rule for rule in rules if rule.scope == "fleet"], trace)
+    across, more = run([rule for rule in rules if rule.across], trace, across=True)
+    hits, crashes = pl.concat([hits, across]), [*crashes, *more]
+    return assemble(settle(hits), trace), [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def _crash_findings(crashed: list[tuple[str, str]]) -> pl.DataFrame:
+    """A rule that crashed is a finding too, so that no report is green without it."""
+    rows = [
+        {
+            "rule": rule,
+            "slug": "rule-crashed",
+            "severity": "error",
+            "confidence": "certain",
+            "message": f"The rule {rule} crashed and judged nothing: {error}",
+            "hint": "This is a fault of the analyzer, not of the log; the other rules have reported.",
+        }
+        for rule, error in crashed
+    ]
+    hits = pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **frames.HITS}))
+    return assemble(hits, Trace())
+
+
+def _named(sources: Iterable[Source]) -> list[int]:
+    return [source.number for source in sources if source.named]
