@@ -131,7 +131,7 @@ def audit(
             recording.close()
             evidence.close()
         report("report", 0, 0)
-        done = together(kept.whole(), crashed)
+        done = together(kept.end(), crashed)
     return done if before is None else held_to(done, before)
 
 

@@ -43,6 +43,12 @@ class Kept:
         failed = pl.concat([self._failed(number) for number in range(len(self.parts))]).unique()
         return [self._part(number, failed) for number in range(len(self.parts))]
 
+    def end(self) -> list[Frames]:
+        """The answers as `whole` has them; they are kept no longer."""
+        parts = self.whole()
+        self.parts.clear()
+        return parts
+
     def close(self) -> None:
         """Remove what waits on disk."""
         self._file.close()
