@@ -41,7 +41,8 @@ def gathered(
 ) -> Audit:
     """The audit whose partitions gave `parts` (answers of `audit_partition`, at least one) and `crashed`.
 
-    The parts are empty afterwards: nothing is held twice. `inputs` are SOURCES of all of them. The rules of the fleet run here, over what is kept of every partition.
+    The parts are empty afterwards: nothing is held twice. `inputs` are SOURCES of all of them. The rules of the fleet
+    run here, over what is kept of every partition.
     """
     whole = {name: _together(name, [part.pop(name) for part in parts]) for name in list(parts[0])}
     whole["sources"] = inputs
