@@ -22,7 +22,6 @@ from analyzer.contracts.timeline import SchemaStore
 from analyzer.errors import AnalyzerError, UsageError
 from analyzer.findings.baseline import load as load_baseline
 from analyzer.findings.kept import Kept
-from analyzer.findings.listing import thinned
 from analyzer.findings.repairs import Repairers
 from analyzer.read import ADAPTERS, Crew, read
 from analyzer.read.adapter import Adapter
@@ -86,7 +85,7 @@ def audit(
     evidence = Evidence(sources)
     recording = Recording(at_least=partitions)
     crashed: list[tuple[str, str]] = []
-    with closing(Kept()) as kept, _pool(jobs) as pool:
+    with closing(Kept(settings.max_findings)) as kept, _pool(jobs) as pool:
         crew = None if pool is None else Crew(pool, jobs, mappings or {})
         try:
             read(
@@ -123,7 +122,6 @@ def audit(
             for number, (part, crashes) in enumerate(_each(work, lots, inputs, pool, jobs), 1):
                 report("audit", number, recording.expected_partitions)
                 kept.add(part)
-                thinned(kept.parts, settings.max_findings)
                 crashed += crashes
                 if so_far is not None and number < recording.expected_partitions:
                     so_far(together(kept.whole(), crashed))

@@ -147,8 +147,8 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
     recording = _recording(folder, crew)
     times, crashed = [TIMES.to_frame()], set()
     turns: set[str] = set()
-    with closing(Kept()) as waiting:
-        parts: list[dict[str, pl.DataFrame]] = [] if crew is None else waiting.parts
+    with closing(Kept(terms.settings.max_findings)) as waiting:
+        parts: list[dict[str, pl.DataFrame]] = []
         try:
             read(
                 list(sources),
@@ -160,15 +160,15 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
             for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
                 if crew is None:
                     parts.append(part.frames)
+                    thinned(parts, terms.settings.max_findings)
                 else:  # there may be thousands: of their calls only those stay that repeat one of this segment
                     waiting.add(part.frames)
-                thinned(parts, terms.settings.max_findings)
                 times.append(part.times)
                 turns.update(part.turns)
                 crashed.update(part.crashed)
         finally:
             recording.close()
-        parts = parts if crew is None else waiting.whole()
+        parts = parts if crew is None else waiting.end()
     kept = {name: masked_frame(_together(name, [part[name] for part in parts])) for name in parts[0]}
     # By the names that are kept: a later run knows no others.
     kept["times"] = masked_frame(pl.concat(times).filter(pl.col("session").is_not_null()).sort("session"))

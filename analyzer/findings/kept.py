@@ -11,21 +11,23 @@ from tempfile import SpooledTemporaryFile
 
 import polars as pl
 
+from analyzer.findings.listing import thinned
 from analyzer.frames import Frames
 
 SAME = ("schemas", "schema_facts", "tools", "contracts", "shown_tables")
 """Frames of which partitions hold the same rows again and again."""
-_WAITING = ("retries", "offer_events", "offers")
+_WAITING = ("found", "retries", "offer_events", "offers")
 _MUCH = 32 << 20
 _PLACED = ("offers", "first_showings", "strays", "retries")  # whose events are looked up in `offer_events`
 
 
 class Kept:
-    """The answers of partitions, in their order."""
+    """The answers of partitions, in their order, of whose findings about `most` are listed in the end."""
 
-    def __init__(self) -> None:
-        self.parts: list[Frames] = []
-        """All frames but those that wait."""
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found = 0
+        self._parts: list[Frames] = []  # all frames but those that wait
         self._same: Frames = {}
         self._file = SpooledTemporaryFile(max_size=_MUCH)  # noqa: SIM115 - it goes with this
         self._waiting: list[dict[str, tuple[int, int]]] = []
@@ -36,17 +38,27 @@ class Kept:
             before = self._same.get(name, part[name].clear())
             self._same[name] = anew(pl.concat([before, part[name]]).unique(maintain_order=True))
         self._waiting.append({name: self._put(part[name]) for name in _WAITING})
-        self.parts.append({name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING)})
+        self._parts.append({name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING)})
+        self._found += part["found"].height
+        if self._found > 2 * self._most:
+            self._thin()
+
+    def _thin(self) -> None:
+        parts = [{**part, "found": self._get(number, "found")} for number, part in enumerate(self._parts)]
+        thinned(parts, self._most)
+        self._found = sum(part["found"].height for part in parts)
+        for part, kept, waiting in zip(parts, self._parts, self._waiting, strict=True):
+            waiting["found"], kept["unlisted"] = self._put(part["found"]), part["unlisted"]
 
     def whole(self) -> list[Frames]:
         """The answers, with every row that may be asked for: of calls that may repeat a failed one, those that do."""
-        failed = pl.concat([self._failed(number) for number in range(len(self.parts))]).unique()
-        return [self._part(number, failed) for number in range(len(self.parts))]
+        failed = pl.concat([self._failed(number) for number in range(len(self._parts))]).unique()
+        return [self._part(number, failed) for number in range(len(self._parts))]
 
     def end(self) -> list[Frames]:
         """The answers as `whole` has them; they are kept no longer."""
         parts = self.whole()
-        self.parts.clear()
+        self._parts.clear()
         return parts
 
     def close(self) -> None:
@@ -55,7 +67,11 @@ class Kept:
 
     def _part(self, number: int, failed: pl.Series) -> Frames:
         retries = self._get(number, "retries").filter(pl.col("digest").is_in(failed.implode()))
-        part = {**self.parts[number], "retries": retries, "offers": self._get(number, "offers")}
+        part = {
+            **self._parts[number],
+            "retries": retries,
+            **{name: self._get(number, name) for name in ("found", "offers")},
+        }
         places = pl.concat([part[name]["event"] for name in _PLACED])
         events = self._get(number, "offer_events").filter(pl.col("event").is_in(places.implode()))
         same = {name: rows if number == 0 else rows.clear() for name, rows in self._same.items()}

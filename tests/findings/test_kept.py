@@ -35,7 +35,7 @@ def part(number: int, *, ended: str | None) -> dict[str, pl.DataFrame]:
 def test_rows_that_may_be_asked_for_come_back(much: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "_MUCH", much)
     parts = [part(number, ended="failed" if number == 1 else None) for number in range(4)]
-    with closing(Kept()) as held:
+    with closing(Kept(1_000)) as held:
         for each in parts:
             held.add(each)
         twice = held.whole(), held.whole()
