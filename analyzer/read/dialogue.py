@@ -16,12 +16,12 @@ import msgspec
 from analyzer.read.history import Conversation, Found, Memory, Names, Walk, common
 from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.openai.ledger import Latest
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
 _ALIKE = 16  # conversations that begin alike and may be continued
-_LATEST = 8
 _SYSTEM = (b'"system"', b'"developer"')
 _NOBODY: Names = ((), ())
 _UNSAID = (None, None, None, None)
@@ -106,7 +106,7 @@ class Dialogue:
         self._waiting = False
         self._running: tuple[Conversation, Walk] | None = None
         self._count = 0
-        self._latest: list[Conversation] = []
+        self._latest: Latest[Conversation] = Latest()
         self.made: list[tuple[str, str | None, str | None]] = []
         """The calls of the last reply: pair id, call id, name."""
         self.turn: str | None = None
@@ -159,26 +159,15 @@ class Dialogue:
         conversation.second = sent[head] if len(sent) > head else None
         if asked.listing:
             conversation.text = asked.listing.rstrip().removesuffix(b"]").rstrip()
-            self._remember(conversation)
+            self._latest.went_on(conversation)
         self._asked, self._waiting = conversation, not asked.own
         return session
-
-    def _remember(self, conversation: Conversation) -> None:
-        """A conversation is the latest one; only of some of them the whole text is kept."""
-        latest = self._latest
-        if latest and latest[-1] is conversation:
-            return
-        if conversation in latest:
-            latest.remove(conversation)
-        latest.append(conversation)
-        if len(latest) > _LATEST:
-            latest.pop(0).text = b""
 
     def _continued(self, asked: Ask, read: dict[int, Said]) -> Found | None:
         """The conversation whose last request this one begins with, byte for byte, if it is one of the latest."""
         if not asked.listing or asked.session is not None:
             return None
-        for conversation in reversed(self._latest):
+        for conversation in self._latest:
             if not asked.listing.startswith(conversation.text) or not conversation.digests:
                 continue
             tail = asked.listing[len(conversation.text) :].lstrip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,3 +57,14 @@ def changed(night: Night) -> dict[str, Sequence[str]]:
     """The rules of each kind of change."""
     grouped = night.trend.changes.group_by("change").agg(pl.col("rule").unique().sort())
     return dict(grouped.iter_rows())
+
+
+def at_work(*tasks: bytes) -> list[tuple[bytes, int]]:
+    """The processes that work on one of these tasks for Ray now, each behind its task."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                told = (entry / "cmdline").read_bytes()
+                found += [(task, int(entry.name)) for task in tasks if told.startswith(task)]
+    return found

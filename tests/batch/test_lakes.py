@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +14,7 @@ import pytest
 
 from analyzer.batch import segments
 from analyzer.read import shares
-from tests.batch.nights import log, run, story, told
+from tests.batch.nights import at_work, log, run, story, told
 from tests.read.test_lakes import rows
 
 
@@ -92,7 +91,7 @@ def test_a_cluster_that_loses_workers_finds_the_same(tmp_path: Path) -> None:
 
     def kill_one_of_each() -> None:
         while len(killed) < 2 and not over.is_set():
-            for task, worker in _at_work():
+            for task, worker in at_work(b"ray::read_share", b"ray::audit_lot"):
                 if task not in killed and worker not in killed.values():
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(worker, signal.SIGKILL)
@@ -110,27 +109,3 @@ def test_a_cluster_that_loses_workers_finds_the_same(tmp_path: Path) -> None:
     assert many.failed == ()
     assert told(many.audit.findings) == told(one.audit.findings)
     assert many.audit.summary == one.audit.summary
-
-
-@pytest.fixture
-def cluster() -> Iterator[None]:
-    """Skip where Ray is not installed; its workers find the project as this process does."""
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
-    patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    patch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    yield
-    patch.undo()
-
-
-def _at_work() -> list[tuple[bytes, int]]:
-    """The processes that work on a task for Ray now."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                told = (entry / "cmdline").read_bytes()
-                tasks = (b"ray::read_share", b"ray::audit_lot")
-                found += [(task, int(entry.name)) for task in tasks if told.startswith(task)]
-    return found

@@ -7,27 +7,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.batch.nights import log, run, story, told
+from tests.batch.nights import at_work, log, run, story, told
 
-pytestmark = pytest.mark.ray
-TASK = b"ray::audit_segment"
-
-
-@pytest.fixture(autouse=True)
-def cluster() -> Iterator[None]:
-    """Skip where Ray is not installed; its workers find the project as this process does."""
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
-    patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    patch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    yield
-    patch.undo()
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 
 def logs_in(folder: Path, files: int) -> Path:
@@ -54,7 +40,7 @@ def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
 
     def kill_two() -> None:
         while len(killed) < 2 and not over.is_set():
-            for worker in _at_work():
+            for _, worker in at_work(b"ray::audit_segment"):
                 if worker not in killed and len(killed) < 2:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(worker, signal.SIGKILL)
@@ -72,14 +58,3 @@ def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
     assert many.failed == ()
     assert told(many.audit.findings) == told(one.audit.findings)
     assert many.audit.summary == one.audit.summary
-
-
-def _at_work() -> list[int]:
-    """The processes that audit a segment for Ray now."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if (entry / "cmdline").read_bytes().startswith(TASK):
-                    found.append(int(entry.name))
-    return found

@@ -9,11 +9,10 @@ import msgspec
 
 from analyzer.read.claude.blocks import Block, is_call, is_result, words_of
 from analyzer.read.members import listed
-from analyzer.read.openai.ledger import Recent
+from analyzer.read.openai.ledger import Latest, Recent
 
 _CACHE_MARK = re.compile(rb',\s*"cache_control"\s*:\s*(?:\{[^{}]*\}|null)')
 _SAME_BEGINNING = 16  # conversations that begin alike and may be continued
-_LATEST = 8
 _CONVERSATIONS = 20_000
 
 
@@ -97,7 +96,7 @@ class Conversations:
     def __init__(self) -> None:
         self._beginnings: Recent[int, list[Conversation]] = Recent(_CONVERSATIONS)
         self._owners: Recent[str, Conversation] = Recent()
-        self._latest: list[Conversation] = []
+        self._latest: Latest[Conversation] = Latest()
 
     def of_call(self, call_id: str) -> Conversation | None:
         """The conversation that a call was made in."""
@@ -146,7 +145,7 @@ class Conversations:
         `listing` is the JSON text of the messages. Only the latest conversations are looked at, and none is given where
         another one may be meant too.
         """
-        for conversation in reversed(self._latest):
+        for conversation in self._latest:
             if conversation.second is None or not listing.startswith(conversation.text):
                 continue
             alike = self._beginnings.get(conversation.sent[0].digest, [])
@@ -162,14 +161,8 @@ class Conversations:
         """A request with these messages was accepted."""
         conversation.sent, conversation.reply = sent, None
         conversation.second = sent[1].digest if len(sent) > 1 else None
-        conversation.text, latest = text, self._latest
-        if latest and latest[-1] is conversation:
-            return
-        if conversation in latest:
-            latest.remove(conversation)
-        latest.append(conversation)
-        if len(latest) > _LATEST:
-            latest.pop(0).text = b""
+        conversation.text = text
+        self._latest.went_on(conversation)
 
 
 def _common(sent: Sequence[Sent], digests: Sequence[int]) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Generic, Protocol, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 _KEPT = 400_000
+_LATEST = 8
 
 
 class Recent(dict[K, V]):
@@ -23,6 +25,36 @@ class Recent(dict[K, V]):
         if len(self) > limit:
             for key in list(self)[: len(self) - limit // 2]:
                 del self[key]
+
+
+class Spelled(Protocol):
+    """What remembers the JSON text of what was sent."""
+
+    text: bytes
+
+
+C = TypeVar("C", bound=Spelled)
+
+
+class Latest(Generic[C]):
+    """The conversations that were the last to go on, the latest first: of no other is the whole text kept."""
+
+    def __init__(self) -> None:
+        self._held: list[C] = []
+
+    def __iter__(self) -> Iterator[C]:
+        return reversed(self._held)
+
+    def went_on(self, conversation: C) -> None:
+        """It is the latest now."""
+        held = self._held
+        if held and held[-1] is conversation:
+            return
+        if conversation in held:
+            held.remove(conversation)
+        held.append(conversation)
+        if len(held) > _LATEST:
+            held.pop(0).text = b""
 
 
 class Ledger:
