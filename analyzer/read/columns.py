@@ -8,7 +8,6 @@ from typing import Any, Final
 import polars as pl
 
 from analyzer.frames import TIME
-from analyzer.read.values import microseconds
 
 SHARED: Final = "shared"
 """The type of a column of texts that come as numbers: each is kept once."""
@@ -38,19 +37,27 @@ class Columns:
         self.height = 0
 
     def extend(self, columns: Mapping[str, Iterable[Any]], height: int) -> None:
-        """Append `height` rows."""
+        """Append `height` rows; a column may come as Polars has it."""
         for name, values in columns.items():
-            self._waiting[name] += values
+            if isinstance(values, pl.Series):
+                self._make_of(name)
+                self._made[name].append(values)
+            else:
+                self._waiting[name] += values
         self.height += height
         if self.height - self._made_height >= _WAITING:
             self._make()
 
     def _make(self) -> None:
         self._made_height = self.height
-        for name, values in self._waiting.items():
-            if values:
-                self._made[name].append(_series(values, self._types[name]))
-                values.clear()
+        for name in self._waiting:
+            self._make_of(name)
+
+    def _make_of(self, name: str) -> None:
+        values = self._waiting[name]
+        if values:
+            self._made[name].append(_series(values, self._types[name]))
+            values.clear()
 
     def series(self, shared: pl.Series) -> dict[str, pl.Series]:
         """What has come, by the names of the columns; `shared` are the texts that numbers stand for."""
@@ -99,10 +106,21 @@ def _unquoted(values: list[str | bytes | None]) -> pl.Series:
 
 def _mixed_times(times: list[Any]) -> pl.Series:
     """Times as written, texts or numbers."""
+    try:
+        return _moments(pl.Series(times, dtype=pl.Float64))
+    except TypeError:
+        numbers = [None if type(when) is str else when for when in times]
+    found = _moments(pl.Series(numbers, dtype=pl.Float64, strict=False))
     texts = iso_times(pl.Series([when if type(when) is str else None for when in times], dtype=pl.String))
-    numbers = {when: microseconds(when) for when in set(times) if when is not None and type(when) is not str}
-    whens = [numbers.get(when) for when in times]
-    return pl.select(pl.coalesce(texts, pl.Series(whens, dtype=pl.Int64).cast(TIME))).to_series()
+    return pl.select(pl.coalesce(found, texts)).to_series()
+
+
+def _moments(numbers: pl.Series) -> pl.Series:
+    """The same as `values.microseconds` of many."""
+    size = numbers.abs()
+    factor = pl.when(size >= 1e14).then(1.0).when(size >= 1e11).then(1e3).otherwise(1e6)
+    found = pl.when(size < 1e17).then((numbers * factor).round(mode="half_to_even"))
+    return pl.select(found.cast(pl.Int64).cast(TIME)).to_series()
 
 
 def iso_times(texts: pl.Series) -> pl.Series:

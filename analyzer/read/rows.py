@@ -6,7 +6,6 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from operator import itemgetter
 from typing import Any, Literal
 
 import polars as pl
@@ -164,7 +163,7 @@ class Rows:
         shared: Mapping[str, Sequence[str | None]] | None = None,
         lent: Mapping[str, list[int | None]] | None = None,
         quoted: Mapping[str, list[str | bytes | None]] | None = None,
-        **columns: Sequence[Any],
+        **columns: Sequence[Any] | pl.Series,
     ) -> int:
         """Append many rows of one frame, column by column, and give the number of the first; what is left out is null.
 
@@ -200,18 +199,17 @@ class Rows:
             return
         event, session, turn, time, number, native, kind, pointer = zip(*self.whole, strict=True)
         self.whole.clear()
-        if event != tuple(range(base, base + (len(offset) << PART_BITS), 1 << PART_BITS)):
-            of_each = itemgetter(*[each - base >> PART_BITS for each in event], 0)  # with one alone it gives no tuple
-            offset, length, line = (of_each(column)[:-1] for column in (offset, length, line))
+        events = pl.Series(event, dtype=pl.Int64)
+        record = (events - base) // (1 << PART_BITS)
         self.bulk(
             "events",
             shared={"type": native, "kind": kind},
-            event=event,
+            event=events,
             session=session,
             turn=turn,
-            offset=offset,
-            length=length,
-            line=line,
+            offset=pl.Series(offset, dtype=pl.Int64).gather(record),
+            length=pl.Series(length, dtype=pl.Int64).gather(record),
+            line=pl.Series(line, dtype=pl.Int64).gather(record),
             pointer=pointer,
             time=time,
             number=number,
