@@ -13,6 +13,7 @@ from analyzer import frames
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
 from analyzer.findings.assemble import assemble
+from analyzer.findings.details import MADE_OF, details_of
 from analyzer.findings.listing import foremost, listed
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import Repairers, with_repairs
@@ -52,6 +53,7 @@ def audit_partition(
     session: str | None = None,
     final: FinalSchema | None = None,
     keep_frames: bool = True,
+    details: bool = False,
     redaction: Redaction = HIDDEN,
     store: SchemaStore | None = None,
     repairers: Repairers | None = None,
@@ -60,7 +62,7 @@ def audit_partition(
 
     Concluded frames come back, and `found` (FINDINGS with `first_event`), `unlisted` and `counts` among them. Pure: the
     same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
-    `keep_frames` says so.
+    `keep_frames` says so. With `details` what a page shows beside the findings is in it too (DETAILS), which is little.
     `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` and
     `repairers` keep what other partitions have found out about the same schemas.
     """
@@ -75,6 +77,8 @@ def audit_partition(
     answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
     if keep_frames:
         answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
+    if details:
+        answer |= details_of({name: getattr(trace, name) for name in MADE_OF}, found)
     answer["found"], answer["unlisted"] = listed(found, settings.max_findings, beyond)
     answer["counts"] = counts_of(trace)
     # The rules about tools see all sessions at once: they need every table, and where it was shown first.

@@ -52,6 +52,7 @@ def audit(
     partitions: int = 1,
     jobs: int = 1,
     keep_frames: bool = True,
+    details: bool = False,
     suppressions: Sequence[Suppression] = (),
     baseline: str | None = None,
     progress: Progress | None = None,
@@ -62,6 +63,7 @@ def audit(
     `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
     `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
     `baseline` is a file that `--write-baseline` wrote: what it holds is marked as known.
+    `details` keeps what a page shows beside the findings, without all frames: calls, timelines, history of contracts.
     `jobs` processes read the logs and audit the partitions, of which there are then at least as many; the
     answer is the same.
     `so_far` is called with the audit of what has been judged, each time there is more of it and not yet all.
@@ -108,6 +110,7 @@ def audit(
                 session=session,
                 final=final,
                 keep_frames=keep_frames,
+                details=details,
                 redaction=current(),
             )
             together = partial(
@@ -129,7 +132,9 @@ def audit(
             recording.close()
             evidence.close()
         report("report", 0, 0)
+        more = kept.details()
         done = together(kept.end(), crashed)
+        done = replace(done, frames={**done.frames, **more})
     return done if before is None else held_to(done, before)
 
 

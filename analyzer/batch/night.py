@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from analyzer.batch.trend import borne_of, groups_of, places_of, trend_of, unsee
 from analyzer.batch.workers import Workers, workers
 from analyzer.config import Suppression
 from analyzer.errors import AnalyzerError, InputError, UsageError
+from analyzer.findings.details import DETAILS, together
 from analyzer.frames import SOURCES
 from analyzer.read import Crew
 from analyzer.report.trend import Trend
@@ -29,7 +30,7 @@ from analyzer.report.trend import Trend
 SIZE = 64 << 20
 """Bytes on disk that are audited and kept together."""
 
-_BESIDE = ("times", "turns")  # of a segment, beside the answers of the audit
+_BESIDE = ("spans", "turns")  # of a segment: which sessions and turns are in it
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class _Run:
             [],
             told.problems,
             told.crashed,
-            frozenset(frames["times"]["session"]),
+            frozenset(frames["spans"]["session"]),
             frozenset(turns.filter("adrift")["turn"]),
             frozenset(turns["turn"]),
         )
@@ -284,10 +285,8 @@ class _Run:
         self._progress("report", 0, 0)
         wanted, store = self._wanted, self._store
         live = sorted(self._live.items(), key=lambda pair: pair[1].sources)
-        parts = [store.segment(name) for name, _ in live] or [self._nothing()]
-        times = pl.concat([part.pop("times") for part in parts])
-        for part in parts:
-            part.pop("turns")
+        parts = [self._answers(name) for name, _ in live] or [self._nothing()]
+        details = together(store.segment(name, DETAILS) for name, _ in live)
         problems: list[AnalyzerError] = [*self._missing, *wanted.problems]
         for _, held in live:
             problems += [InputError(text) for text, _ in held.answer.problems]
@@ -305,6 +304,7 @@ class _Run:
             problems=problems,
             sources=[each.source for _, each in sorted(self._inputs.items())],
         )
+        audit = replace(audit, frames=audit.frames | details)
         runs = store.runs()
         number = 1 + max(runs["run"], default=0)
         found = audit.summary["findings"]
@@ -319,7 +319,7 @@ class _Run:
             **{name: audit.summary[name] for name in ("sessions", "calls", "results", "coverage")},
             **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
         }
-        groups, versions = groups_of(audit.findings, times), versions_of(audit.frames["offers"])
+        groups, versions = groups_of(audit.findings, details["spans"]), versions_of(audit.frames["offers"])
         looked_at = self._known.filter(pl.col("segment").is_in(list(self._live)))["path"]
         away = unseen(
             store.places(number - 1), looked_at, everything=self._known.height == looked_at.len() and not self._failed
@@ -331,4 +331,8 @@ class _Run:
     def _nothing(self) -> dict[str, pl.DataFrame]:
         draft = self._store.draft()
         audit_segment([], self._wanted.terms, draft)
-        return self._store.segment(draft.name)
+        return self._answers(draft.name)
+
+    def _answers(self, name: str) -> dict[str, pl.DataFrame]:
+        """The frames of a segment that are put together."""
+        return self._store.segment(name, self._store.told(name).frames.keys() - {*DETAILS, "turns"})

@@ -17,6 +17,7 @@ import polars as pl
 
 from analyzer.auditing import audit_partition, chosen
 from analyzer.contracts.files import Contracts
+from analyzer.findings.details import DETAILS, together
 from analyzer.findings.kept import SAME, Kept
 from analyzer.findings.listing import thinned
 from analyzer.frame_masking import masked_frame
@@ -32,7 +33,7 @@ from analyzer.trace import Settings
 SHUFFLED = 1_000_000
 """Events of a partition that a crew audits: some 1.5 GB."""
 
-TIMES = pl.Schema({"session": pl.String(), "since": pl.Datetime("us", "UTC"), "until": pl.Datetime("us", "UTC")})
+_FORM = 2  # of the answers: what a store keeps in another one is audited anew
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Terms:
         mappings = {name: dict(fields) for name, fields in self.mappings.items()}
         key = None if self.redaction.key is None else hashlib.sha256(b"of a key " + self.redaction.key).hexdigest()
         hidden = [self.redaction.on, key]
-        whole = [self.version, contracts, final, settings, rules, self.input_format, mappings, hidden]
+        whole = [_FORM, self.version, contracts, final, settings, rules, self.input_format, mappings, hidden]
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -105,7 +106,6 @@ class _Part(NamedTuple):
 
     frames: dict[str, pl.DataFrame]
     crashed: list[tuple[str, str]]
-    times: pl.DataFrame
     turns: list[str]
 
 
@@ -113,7 +113,6 @@ def audit_lot(lot: Loadable, sources: Sequence[Source], inputs: pl.DataFrame, te
     """Audit one partition, wherever that is."""
     recorded = lot.load()
     events = recorded["events"]
-    times = events.group_by("session").agg(since=pl.col("time").min(), until=pl.col("time").max()).cast(TIMES)
     with closing(Evidence(sources)) as evidence:
         frames, crashed = audit_partition(
             {**recorded, "sources": inputs},
@@ -123,9 +122,10 @@ def audit_lot(lot: Loadable, sources: Sequence[Source], inputs: pl.DataFrame, te
             fetch=evidence.fetch,
             final=terms.final,
             keep_frames=False,
+            details=True,
             redaction=terms.redaction,
         )
-    return _Part(frames, crashed, times, events["turn"].drop_nulls().unique().to_list())
+    return _Part(frames, crashed, events["turn"].drop_nulls().unique().to_list())
 
 
 def _answers(
@@ -145,8 +145,9 @@ def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew | None) -> Answer:
     recording = _recording(folder, crew)
-    times, crashed = [TIMES.to_frame()], set()
+    crashed: set[tuple[str, str]] = set()
     turns: set[str] = set()
+    details = together([])
     with closing(Kept(terms.settings.max_findings)) as waiting:
         parts: list[dict[str, pl.DataFrame]] = []
         try:
@@ -158,25 +159,25 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
                 crew=crew,
             )
             for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
+                details = together([details, {name: part.frames.pop(name) for name in DETAILS}])
                 if crew is None:
                     parts.append(part.frames)
                     thinned(parts, terms.settings.max_findings)
                 else:  # there may be thousands: of their calls only those stay that repeat one of this segment
                     waiting.add(part.frames)
-                times.append(part.times)
                 turns.update(part.turns)
                 crashed.update(part.crashed)
         finally:
             recording.close()
         parts = parts if crew is None else waiting.end()
-    kept = {name: masked_frame(_together(name, [part[name] for part in parts])) for name in parts[0]}
-    # By the names that are kept: a later run knows no others.
-    kept["times"] = masked_frame(pl.concat(times).filter(pl.col("session").is_not_null()).sort("session"))
+    kept = {name: _together(name, [part[name] for part in parts]) for name in parts[0]} | details
+    # Masked first: a later run knows no other names.
+    kept = {name: masked_frame(frame) for name, frame in kept.items()}
     answer = Answer(
         recording.sources,
         [(str(problem), problem.file) for problem in recording.problems],
         sorted(crashed),
-        frozenset(kept["times"]["session"]),
+        frozenset(kept["spans"]["session"]),
         frozenset(recording.adrift),
         frozenset(turns),
     )

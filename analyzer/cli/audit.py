@@ -106,9 +106,16 @@ def command(
     if statistics and any(report.format != "text" for report in wanted):
         raise UsageError("--statistics goes with the text report only")
 
-    frames = save is not None or reports.detailed(wanted, given["paths"])
     before = baseline if write_baseline is None else None  # what is written anew is the baseline
-    done = logs.audited(given, select=select, ignore=ignore, jobs=jobs, keep_frames=frames, baseline=before)
+    done = logs.audited(
+        given,
+        select=select,
+        ignore=ignore,
+        jobs=jobs,
+        keep_frames=save is not None,
+        details=reports.detailed(wanted),
+        baseline=before,
+    )
     if write_baseline is not None:
         done = _write_baseline(done, write_baseline)
     if save is not None:

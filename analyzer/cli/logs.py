@@ -119,6 +119,7 @@ def audited(
     ignore: Sequence[str] = (),
     jobs: int = 1,
     keep_frames: bool = True,
+    details: bool = False,
     baseline: str | None = None,
 ) -> Audit:
     """The audit of what is given, with a progress bar; whatever could not be read is said on standard error."""
@@ -133,6 +134,7 @@ def audited(
             ignore=ignore,
             jobs=jobs,
             keep_frames=keep_frames,
+            details=details,
             baseline=baseline,
             progress=step,
             **asked,

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.cli import console
@@ -32,8 +31,6 @@ ENDINGS = {
     ".parquet": "parquet",
 }
 STDOUT = "-"
-LARGE = 400_000_000  # bytes of logs; with the frames of as many an audit stays below 1 GB
-_PACKED = 8
 
 
 class Report(NamedTuple):
@@ -70,23 +67,9 @@ def _report(output: str, chosen: str | None, usual: str) -> Report:
     return Report(chosen or (ENDINGS[ending] if ending else usual), output)
 
 
-def detailed(reports: Sequence[Report], paths: Sequence[str]) -> bool:
-    """Whether calls, timelines and contracts are kept for a page: all frames stay in memory then, so of large logs not.
-
-    What is compressed, and what lies elsewhere, counts as if it were larger than it is.
-    """
-    if not any(report.format == "html" for report in reports):
-        return False
-    from analyzer.read.files import STDIN, find
-
-    room = LARGE
-    for name in {source.path.partition("!")[0] for source in find(paths)[0]} - {STDIN}:
-        try:
-            size = Path(name).stat().st_size
-        except OSError:  # an object store, or gone: the audit will say so
-            size = LARGE // 100
-        room -= size * (_PACKED if name.endswith((".gz", ".zst", ".zip", ".eval")) else 1)
-    return room > 0
+def detailed(reports: Sequence[Report]) -> bool:
+    """Whether calls, timelines and the history of contracts are wanted beside the findings: a page shows them."""
+    return any(report.format == "html" for report in reports)
 
 
 def deliver(report: Report, audit: Audit, given: Given, *, fail_on: str, statistics: bool, colour: bool) -> None:

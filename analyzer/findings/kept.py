@@ -11,6 +11,7 @@ from tempfile import SpooledTemporaryFile
 
 import polars as pl
 
+from analyzer.findings.details import DETAILS, together
 from analyzer.findings.listing import thinned
 from analyzer.frames import Frames
 
@@ -31,14 +32,19 @@ class Kept:
         self._same: Frames = {}
         self._file = SpooledTemporaryFile(max_size=_MUCH)  # noqa: SIM115 - it goes with this
         self._waiting: list[dict[str, tuple[int, int]]] = []
+        self._detailed: list[dict[str, tuple[int, int]]] = []
 
     def add(self, part: Frames) -> None:
         """Keep what is needed of one more."""
+        if DETAILS.keys() <= part.keys():
+            self._detailed.append({name: self._put(part[name]) for name in DETAILS})
         for name in SAME:
             before = self._same.get(name, part[name].clear())
             self._same[name] = anew(pl.concat([before, part[name]]).unique(maintain_order=True))
         self._waiting.append({name: self._put(part[name]) for name in _WAITING})
-        self._parts.append({name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING)})
+        self._parts.append(
+            {name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING, *DETAILS)}
+        )
         self._found += part["found"].height
         if self._found > 2 * self._most:
             self._thin()
@@ -60,6 +66,12 @@ class Kept:
         parts = self.whole()
         self._parts.clear()
         return parts
+
+    def details(self) -> Frames:
+        """DETAILS of all partitions; without frames where they were not asked for."""
+        if not self._detailed:
+            return {}
+        return together({name: self._read(*place) for name, place in each.items()} for each in self._detailed)
 
     def close(self) -> None:
         """Remove what waits on disk."""
@@ -86,7 +98,9 @@ class Kept:
         return since, self._file.tell() - since
 
     def _get(self, number: int, name: str) -> pl.DataFrame:
-        since, length = self._waiting[number][name]
+        return self._read(*self._waiting[number][name])
+
+    def _read(self, since: int, length: int) -> pl.DataFrame:
         self._file.seek(since)
         return pl.read_ipc_stream(self._file.read(length))
 

@@ -15,17 +15,18 @@ from analyzer.visible import visible
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
+    from analyzer.frames import Frames
 
 
 def records(audit: Audit) -> list[dict[str, Any]]:
     """One record a version: the columns of VERSIONS, and `relation` and `breaks` against the version before it."""
-    return [row for row, _ in compared(audit)]
+    return [row for row, _ in compared(audit.frames)]
 
 
-def compared(audit: Audit) -> list[tuple[dict[str, Any], Comparison | None]]:
+def compared(frames: Frames) -> list[tuple[dict[str, Any], Comparison | None]]:
     """The records, each with the comparison to the version before it."""
-    rows = versions(audit.frames).to_dicts()
-    texts = dict(audit.frames["schemas"].select("schema_id", "text").iter_rows())
+    rows = versions(frames).to_dicts()
+    texts = dict(frames["schemas"].select("schema_id", "text").iter_rows())
     told: list[Comparison | None] = [None] * len(rows)
     for row in rows:
         row["relation"] = row["breaks"] = None

@@ -20,10 +20,12 @@ from analyzer.batch.segments import audit_segment
 from analyzer.batch.workers import Here
 from analyzer.config import Suppression
 from analyzer.errors import InputError, UsageError
+from analyzer.report import html
 from analyzer.report.trend import page
 from analyzer.trace import Settings
 from tests.audit.wire import CLOSED
 from tests.batch.nights import changed, log, run, story, told
+from tests.conftest import ROOT
 
 GOOD, BAD, WORSE = {"id": "x"}, {"id": 7}, {"id": "x", "more": 1}
 
@@ -302,6 +304,14 @@ def test_a_session_that_goes_on_is_found_whatever_its_name(tmp_path: Path) -> No
     assert night.audit.summary == audit([str(tmp_path / "logs")]).summary
 
 
+def test_the_page_of_a_night_is_that_of_an_audit(tmp_path: Path) -> None:
+    samples = [str(path) for path in sorted((ROOT / "sample_traces").iterdir()) if path.name[0].isdigit()]
+    page_of_audit = b"".join(html.pieces(audit(samples)))
+    for _ in range(2):  # the second run takes the answers from the store
+        night = run(tmp_path / "store", *samples, size=1)
+        assert b"".join(html.pieces(night.audit)) == page_of_audit
+
+
 @pytest.mark.parametrize(
     ("files", "content"),
     [
@@ -310,8 +320,8 @@ def test_a_session_that_goes_on_is_found_whatever_its_name(tmp_path: Path) -> No
         ("segments/*/told.json", b'{"problems": 7}'),
         ("segments/*/tools.parquet", None),
         ("segments/*/offers.parquet", b"rubbish"),
-        ("segments/*/offers.parquet", "segments/*/times.parquet"),
-        ("segments/*/turns.parquet", "segments/*/times.parquet"),
+        ("segments/*/offers.parquet", "segments/*/spans.parquet"),
+        ("segments/*/turns.parquet", "segments/*/spans.parquet"),
         ("groups/1.parquet", None),
         ("schemas/1.parquet", b"rubbish"),
         ("runs.parquet", b""),

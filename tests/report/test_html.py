@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from analyzer.auditing import audit as audited
+from analyzer.findings import details
 from analyzer.report import html
 from tests.conftest import ROOT
 from tests.ground.tokens import crc
@@ -130,8 +131,18 @@ def test_the_same_audit_gives_the_same_bytes_and_beyond_the_most_the_rest_is_sta
     assert (len(data["findings"]["rows"]), data["findings"]["left_out"]) == (2, 1)
 
 
-def test_partitions_leave_no_trace() -> None:
+@pytest.mark.parametrize("few", [False, True])
+def test_what_a_page_shows_is_the_same_however_the_log_is_split(monkeypatch: pytest.MonkeyPatch, *, few: bool) -> None:
+    for name, most in {"MOST_CALLS": 3, "MOST_DRAWN": 5, "MOST_MARKS": 4, "MOST_TEXT": 40}.items() if few else ():
+        monkeypatch.setattr(f"analyzer.findings.details.{name}", most)
+    monkeypatch.setattr("analyzer.report.html.calls.MOST_TEXT", details.MOST_TEXT)
     logs = [str(path) for path in sorted((ROOT / "sample_traces").iterdir()) if path.name[0].isdigit()]
     contracts = [str(ROOT / "sample_traces" / "contracts.json")]
-    whole, parts = (b"".join(html.pieces(audited(logs, contracts=contracts, partitions=count))) for count in (1, 3))
-    assert parts == whole
+    whole = audited(logs, contracts=contracts)
+    pages = {
+        b"".join(html.pieces(audited(logs, contracts=contracts, partitions=parts, keep_frames=False, details=True)))
+        for parts in (1, 3, 7)
+    }
+    assert pages == {b"".join(html.pieces(whole))}
+    _, data = read(whole)
+    assert (len(data["calls"]), len(data["sessions"]["timelines"])) == ((3, 5) if few else (9, 8))

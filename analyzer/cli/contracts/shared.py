@@ -24,11 +24,14 @@ output_format: Callable[[Any], Any] = click.option(
 )
 
 
-def replayed(given: Given) -> Audit:
-    """The audit of the logs without its rules: contracts and verdicts come before them."""
+def replayed(given: Given, *, keep_frames: bool = True) -> Audit:
+    """The audit of the logs without its rules: contracts and verdicts come before them.
+
+    Without `keep_frames` only how the calls under each contract fared is kept: little, however long the log.
+    """
     from analyzer.rules.catalogue import RULES
 
-    return logs.audited(given, ignore=[rule.code for rule in RULES])
+    return logs.audited(given, ignore=[rule.code for rule in RULES], keep_frames=keep_frames, details=not keep_frames)
 
 
 def page(output: str | None = None, *, no_color: bool = False) -> Paper:

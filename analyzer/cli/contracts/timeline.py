@@ -32,7 +32,7 @@ def command(*, form: str, no_color: bool, **given: Unpack[Given]) -> int:
     """
     from analyzer.report import versions
 
-    done = shared.replayed(given)
+    done = shared.replayed(given, keep_frames=False)
     if form == "json":
         shared.deliver_json(versions.records(done))
     else:

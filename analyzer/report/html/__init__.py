@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from analyzer.findings.details import details_in
 from analyzer.report.html.calls import Calls
 from analyzer.report.html.findings import MOST, table
 from analyzer.report.html.overview import overview
@@ -41,7 +42,7 @@ __all__ = ["MOST", "pieces"]
 
 
 def pieces(audit: Audit, *, next_command: str | None = None) -> Iterator[bytes]:
-    """The page, in pieces. The audit must have kept its frames for calls, timelines and contracts to be shown."""
+    """The page, in pieces. For calls, timelines and contracts the audit must have kept details, or all frames."""
     style, script = _text("page.css"), "\n".join(['"use strict";', *(_text(f"{name}.js") for name in SCRIPTS)])
     head, body = _text("page.html").split("<!-- data -->")
     policy = "; ".join(
@@ -56,13 +57,14 @@ def pieces(audit: Audit, *, next_command: str | None = None) -> Iterator[bytes]:
         ]
     )
     yield head.replace("<!-- policy -->", policy).replace("/* style */", style).encode()
-    calls = Calls(audit)
-    place = sessions(audit)
-    yield from _block("overview", overview(audit, next_command))
+    details = details_in(audit.frames, audit.findings)
+    calls = Calls(audit, details)
+    place = sessions(audit, details)
+    yield from _block("overview", overview(audit, next_command, bare=not details))
     yield from _block("findings", table(audit, place, calls))
     yield from _block("sessions", place.told)
     yield from _block("calls", calls.told)
-    yield from _block("contracts", versions(audit, calls))
+    yield from _block("contracts", versions(audit, details, calls))
     yield from _block("schemas", calls.schemas)
     yield body.replace("/* script */", script).encode()
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import polars as pl
 
+from analyzer.findings.details import MOST_TEXT
 from analyzer.report.html.shown import POINTER, shown
 from analyzer.report.outline import outline
 from analyzer.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
+    from analyzer.frames import Frames
 
-_MOST_CALLS = 5_000
 _MOST_SCHEMAS = 1_000
 _OF_NO_CALL = ("DRIFT", "LOG", "TOOL")  # these stand where tables and records are
 _LINES = 120
 _RESULT_LINES = 60
-_DECODED = 200_000  # characters of a payload that is laid out; a longer one is data
 
 Lines = list[list[str]]
 """Pointer and text of each line."""
@@ -28,42 +27,21 @@ Lines = list[list[str]]
 class Calls:
     """Collects the calls and schemas that the page shows, as findings and versions ask for them."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: Audit, details: Frames) -> None:
         self.told: list[dict[str, Any]] = []
         self.schemas: dict[str, Lines] = {}
-        self._frames = audit.frames
         self._known: dict[tuple[Any, ...], int] = {}
         self._texts: dict[str, str] = {}
         self._rows: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
         if "schemas" in audit.frames:
             self._texts = dict(audit.frames["schemas"].select("schema_id", "text").iter_rows())
-        if "calls" in audit.frames:
-            self._read(audit)
-
-    def _read(self, audit: Audit) -> None:
-        named = audit.findings.select("session", "call_id", "seq").unique()
-        results = self._frames["results"].filter(pl.col("rank") == 0)
-        answers = results.select("session", "call", "error", answered="seq", answer=pl.coalesce("text", "structured"))
-        calls = self._frames["calls"].join(answers, on=["session", "call"], how="left", maintain_order="left")
-        mine = (
-            calls.join(
-                named.filter(pl.col(theirs).is_not_null()),
-                left_on=["session", key],
-                right_on=["session", theirs],
-                how="semi",
-                maintain_order="left",
-            )
-            for key, theirs in (("call_id", "call_id"), ("seq", "seq"), ("answered", "seq"))
-        )
-        joined = pl.concat(mine).unique(["session", "call"], keep="first", maintain_order=True)
-        wanted = ("session", "call", "call_id", "seq", "answered", "pointer", "text", "error", "answer", "outcome")
-        for row in joined.sort("session", "seq", "call").select(wanted).iter_rows(named=True):
-            places = {row["call_id"], row["seq"], row["answered"]} - {None}
-            for place in places:
-                self._rows.setdefault((row["session"], place), []).append(row)
+        if "told_calls" in details:
+            for row in details["told_calls"].sort("session", "seq", "call").iter_rows(named=True):
+                for place in {row["call_id"], row["seq"], row["answered"]} - {None}:
+                    self._rows.setdefault((row["session"], place), []).append(row)
 
     def of(self, finding: dict[str, Any]) -> int | None:
-        """The place in `told` of the call that a finding is about; None where it has none, or there are too many."""
+        """The place in `told` of the call that a finding is about; None where it has none, or it is not kept."""
         contract = finding["contract"]
         if contract is not None:
             self.schema(contract["schema_id"])
@@ -72,8 +50,6 @@ class Calls:
             return None
         key = (row["session"], row["call"])
         if key not in self._known:
-            if len(self.told) == _MOST_CALLS:
-                return None
             self._known[key] = len(self.told)
             self.told.append(
                 {
@@ -111,7 +87,7 @@ class Calls:
 def _lines(text: str | None, most: int) -> Lines | None:
     if text is None:
         return None
-    if len(text) <= _DECODED:
+    if len(text) <= MOST_TEXT:
         try:
             value = msgspec.json.decode(text)
         except (ValueError, RecursionError):

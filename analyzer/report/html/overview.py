@@ -16,7 +16,7 @@ _INPUTS = 2_000
 _PATH = 1_000
 
 
-def overview(audit: Audit, next_command: str | None) -> dict[str, Any]:
+def overview(audit: Audit, next_command: str | None, *, bare: bool) -> dict[str, Any]:
     """Everything but findings, sessions, calls and contracts."""
     fired = set(audit.findings["rule"].unique()) | {each["rule"] for each in audit.summary["rules_not_run"]}
     wrong = [each for each in audit.inputs if each["unreadable"] or not each["format"]]
@@ -43,5 +43,5 @@ def overview(audit: Audit, next_command: str | None) -> dict[str, Any]:
         "notes": [shown(note, LONG) for note in audit.notes],
         "crashed": [[rule, shown(error, LONG)] for rule, error in audit.crashed],
         "next": next_command,
-        "bare": "calls" not in audit.frames,
+        "bare": bare,
     }

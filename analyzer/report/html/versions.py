@@ -14,18 +14,21 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
     from analyzer.contracts.changes import Change
     from analyzer.contracts.compare import Comparison
+    from analyzer.frames import Frames
     from analyzer.report.html.calls import Calls
 
 _MOST = 2_000  # tools
 _MOST_CHANGES = 30  # of a version
 
 
-def versions(audit: Audit, calls: Calls) -> list[dict[str, Any]]:
+def versions(audit: Audit, details: Frames, calls: Calls) -> list[dict[str, Any]]:
     """One record for each tool and role, in the order of their names."""
-    if not {"offers", "sessions", "verdicts", "schemas"} <= audit.frames.keys():
+    if not details or "schemas" not in audit.frames:
         return []
     told: list[dict[str, Any]] = []
-    for (tool, role), same in groupby(paper.compared(audit), key=lambda each: (each[0]["tool"], each[0]["role"])):
+    for (tool, role), same in groupby(
+        paper.compared({**audit.frames, **details}), key=lambda each: (each[0]["tool"], each[0]["role"])
+    ):
         if len(told) == _MOST:
             break
         told.append(
