@@ -91,6 +91,7 @@ class Decoding(Generic[R]):
         base = self._rows.base = event_number(self._source, block.first)
         usual = self._usual if block.pointer is None else None
         take_usual = None if usual is None else usual.take
+        when, simple = self._when, usual is None and self._owns is None
         event = base - (1 << PART_BITS)
         for index, found in enumerate(self.each(block, self.decode if usual is None else usual.decode)):
             event += 1 << PART_BITS
@@ -101,7 +102,7 @@ class Decoding(Generic[R]):
                 except (msgspec.DecodeError, RecursionError):
                     pass
             raw = block.raw[index]
-            if usual is None and found is not None and self._owns is None:
+            if simple and found is not None:
                 record, text, faults = found, raw, _NONE
             else:
                 opened = self._odd(raw, found if usual is None else None, sure=found is not None)
@@ -111,7 +112,7 @@ class Decoding(Generic[R]):
                 record, text, faults = opened
             where = (block.offset[index], block.length[index], block.line[index])
             pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, *where, pointer, None if self._when is None else self._when(record))
+            place = Place(event, *where, pointer, None if when is None else when(record))
             try:
                 taken = take(record, text, place)
             except (msgspec.DecodeError, RecursionError):

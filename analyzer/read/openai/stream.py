@@ -158,7 +158,7 @@ class Streaming:
         shown = msgspec.structs.replace(item, arguments=raw, input=raw)
         if item.type == "mcp_call":
             shown = msgspec.structs.replace(shown, output=ABSENT, error=ABSENT, status="in_progress")
-        at = self._transcript.output(event, stream.session, stream.response, None, opaque=not pointer)
+        at = self._transcript.output(event, stream.session, stream.response, opaque=not pointer)
         at.stage, at.emission, at.member = "stream", emission, pointer.rpartition("/")[0]
         self._transcript.items.take(shown, at)
 
@@ -198,7 +198,7 @@ class Streaming:
             if held.item.type is not None and held.item.type.endswith("_call"):
                 item = msgspec.structs.replace(held.item, status="in_progress")
                 self._streamed(item, held.text(), stream, held.event, "" if held.opaque else "/item/arguments", item.id)
-        self._transcript.answered[stream.session] = stream.response or ""
+        self._transcript.answered(stream.session, stream.response)
         self.open = None
 
 

@@ -42,6 +42,17 @@ class _Shown(msgspec.Struct, gc=False):
     text: bytes = b"[]"
 
 
+class _Session(msgspec.Struct, gc=False):
+    """What is known of a session."""
+
+    asked: bool = False
+    """Whether a request of it is recorded."""
+    answered: str | None = None
+    """Its latest response."""
+    state: tuple[Any, ...] | None = None
+    """The one that was shown last."""
+
+
 _SUMMED = frozenset({"compaction", "context_compaction", "compaction_summary"})
 
 
@@ -54,25 +65,32 @@ class Transcript:
         self.items = Items(wire, rows, ledger, shape="responses")
         self.chains = Chains(ledger)
         self.pending: Pending | None = None
-        self.answered: Recent[str | None, str] = Recent()
-        """The latest response of a session."""
         self._ledger = ledger
-        # By session: the tables last shown by a request and by a response, and the state last shown.
-        self._shown: Recent[str | None, _Shown] = Recent(50_000)
-        self._state: Recent[str | None, tuple[Any, ...]] = Recent(50_000)
-        self._asked: Recent[str | None, bool] = Recent()
+        self._sessions: Recent[str | None, _Session] = Recent()
+        self._shown: Recent[str | None, _Shown] = Recent(50_000)  # by session; they hold whole tables
         self._same: dict[tuple[str | None, str | None], bool] = {}
 
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
         self._ledger.trim()
         self.chains.trim()
-        for memory in (self._shown, self._state, self._asked, self.answered):
-            memory.trim()
+        self._sessions.trim()
+        self._shown.trim()
+
+    def _session(self, name: str | None) -> _Session:
+        known = self._sessions.get(name)
+        if known is None:
+            known = self._sessions[name] = _Session()
+        return known
+
+    def answered(self, session: str | None, response: str | None) -> None:
+        """A response is whole: it is the latest of its session."""
+        self._session(session).answered = response or ""
 
     def request(self, record: Record, place: Place, *, accepted: bool | None = None) -> None:
         """Keep a request until its response says which session it began."""
-        self.flush(None)
+        if self.pending is not None:
+            self.flush(None)
         self.cursor.move(place, max(self.cursor.next, place.event))
         chained = record.previous_response_id is not None or record.conversation
         session = conversation_of(record.conversation) or self.chains.named(record.previous_response_id)
@@ -108,30 +126,30 @@ class Transcript:
         session = pending.session or session or f"request-{blake2b(text, digest_size=6).hexdigest()}"
         native = "request.continue" if chained else "request.create"
         event, opaque = self.cursor.event(native, "request", session, when=when)
-        self._asked[session] = True
+        known = self._session(session)
+        known.asked = True
         self.tell(record, event, session, None)
         self.tools(record.tools, event, session, 0, None if opaque else "/tools")
         for fault in pending.faults:
             self.rows.faults.append((event, session, fault.fault, f"/input{fault.pointer}", fault.detail, fault.at))
-        whole = text[:1] == b'"'
-        if not chained and not whole:
+        if not chained:
             self.chains.sent(session, text, pending.skipped + len(items))
-        latest = self.answered.get(session)
+        latest = known.answered
         after = (record.previous_response_id or latest or "") if chained else None
         # A conversation has one end only; elsewhere a request may go on from before the latest reply.
         elsewhere = record.previous_response_id not in {None, latest} if chained else True
         if accepted is not False and latest is not None and elsewhere:
             self._abandon(session, event, items)
+        if text[:1] == b'"':
+            event, _ = self.cursor.event("message", "item", session, member="/input", when=when)
+            self.rows.messages.append((event, session, None, None, "user", None, None, text_of(record.input), ""))
+            return session
         seen: dict[str, int] = {}
-        for index, item in enumerate(items, pending.skipped):
-            member = "/input" if whole else f"/input/{index}"
-            event, opaque = self.cursor.event(item.type or "message", "item", session, member=member, when=when)
-            if whole:
-                said = ("user", None, None, text_of(item.content))
-                self.rows.messages.append((event, session, None, None, *said, ""))
-                continue
-            at = At(event, session, stage="history", accepted=accepted, opaque=opaque)
-            self._place_item(item, at, after=after, known=latest is not None, seen=seen)
+        at = At(0, session, stage="history", accepted=accepted)
+        natives = [item.type or "message" for item in items]
+        told = self.cursor.items(natives, session, "/input", since=pending.skipped, when=when)
+        for item, native, (at.event, at.opaque) in zip(items, natives, told, strict=True):
+            self._place_item(item, native, at, after=after, known=latest is not None, seen=seen)
             self.items.take(item, at)
         if accepted is not False and not chained:
             for name, count in seen.items():
@@ -149,16 +167,20 @@ class Transcript:
                 )
             )
 
-    def _place_item(self, item: Item, at: At, *, after: str | None, known: bool, seen: dict[str, int]) -> None:
+    def _place_item(
+        self, item: Item, native: str, at: At, *, after: str | None, known: bool, seen: dict[str, int]
+    ) -> None:
         """Say of an item of an input whether it is new, and which emission it is."""
-        native = item.type or "message"
+        output = native.endswith("_output")
+        at.emission, at.fresh = None, True
         if after is not None:
             at.answer = "post"
-            if native.endswith("_output") and item.call_id is not None:
+            if output and item.call_id is not None:
                 # Sent again after the same response it is the same result; after another one it is a second result.
                 at.emission = item.id or f"{item.call_id}!{after}"
             return
-        if native.endswith("_output"):
+        at.answer = "echo"
+        if output:
             name = item.call_id
         elif native == "message":
             name = None if item.role == "assistant" else f"message {hash(bytes(item.content))}"
@@ -172,7 +194,7 @@ class Transcript:
         nth = seen.get(name, 0)
         seen[name] = nth + 1
         new = nth >= self._ledger.answered(at.session, name)
-        if native.endswith("_output"):
+        if output:
             at.emission = item.id or f"{name}!{nth}"
             at.answer = "post" if new else "history"
         else:
@@ -200,7 +222,8 @@ class Transcript:
         """A whole response."""
         session = self.begin(record)
         event, opaque = self.cursor.event("response", "session", session, when=record.created_at)
-        self.tell(record, event, session, text_of(record.status))
+        status = text_of(record.status)
+        self.tell(record, event, session, status)
         self.tools(record.tools, event, session, 1, None if opaque else "/tools")
         items, faults = items_of(record.output)
         for fault in faults:
@@ -208,29 +231,28 @@ class Transcript:
         self.chains.replied(session, record.id, items)
         reply = record.id or f"reply {event}"
         # A response that is looked up while it runs shows what may still change.
-        stage = "item" if text_of(record.status) in {"queued", "in_progress"} else "done"
-        for index, item in enumerate(items):
-            native = item.type or "message"
-            event, opaque = self.cursor.event(
-                native, "item", session, member=f"/output/{index}", when=record.created_at
-            )
-            at = self.output(event, session, reply, index, opaque=opaque)
-            at.stage = stage
+        at = self.output(event, session, reply, opaque=opaque)
+        at.stage = "item" if status in {"queued", "in_progress"} else "done"
+        natives = [item.type or "message" for item in items]
+        told = self.cursor.items(natives, session, "/output", when=record.created_at)
+        for at.index, (item, (at.event, at.opaque)) in enumerate(zip(items, told, strict=True)):
             self.items.take(item, at)
-        self.answered[session] = record.id or ""
+        self.answered(session, record.id)
 
-    def output(self, event: int, session: str | None, reply: str | None, index: int | None, *, opaque: bool) -> At:
+    def output(
+        self, event: int, session: str | None, reply: str | None, index: int | None = None, *, opaque: bool
+    ) -> At:
         """Where an item of a response stands."""
-        owed_by = "client" if session in self._asked else "unknown"
+        owed_by = "client" if self._session(session).asked else "unknown"
         return At(event, session, reply=reply, index=index, owed_by=owed_by, opaque=opaque)
 
     def tell(self, record: Record, event: int, session: str | None, status: str | None) -> None:
         """Append the state of the session where it says something new."""
-        text = bytes(record.text)
+        text, known = bytes(record.text), self._session(session)
         state = (record.model, record.parallel_tool_calls, text, hash(bytes(record.instructions)))
-        if status is None and self._state.get(session) == state:
+        if status is None and known.state == state:
             return
-        self._state[session] = state
+        known.state = state
         instructions = text_of(record.instructions)
         self.rows.session_states.append(
             (
