@@ -74,7 +74,8 @@ class Decoding(Generic[R]):
         self._owns = owns
         self._when = when
         self._session = session
-        self._usual = usual
+        self.usual = usual
+        """May be another one for the next block."""
 
     def read(
         self,
@@ -89,7 +90,7 @@ class Decoding(Generic[R]):
         """
         others: list[int] = []
         base = self._rows.base = event_number(self._source, block.first)
-        usual = self._usual if block.pointer is None else None
+        usual = self.usual if block.pointer is None else None
         take_usual = None if usual is None else usual.take
         when, simple = self._when, usual is None and self._owns is None
         event = base - (1 << PART_BITS)

@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
-from analyzer.read.decoding import Decoding
-from analyzer.read.openai.bodies import Record, asks, record_of
+from analyzer.read.decoding import Decoding, Usual
+from analyzer.read.openai.bodies import Piece, Record, asks, piece_of, record_of
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import exchange_in, exchange_of, unread
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
+from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first
 
@@ -47,6 +48,7 @@ class Responses(RecordAdapter[Record]):
         self._records = Decoding(source, rows, record_of, self.knows, when=attrgetter("recorded_at"))
         self._transcript = Transcript(self.name, rows, rows.shared.setdefault("openai", Ledger()))
         self._streaming = Streaming(self._transcript)
+        self._pieces: Usual[Piece] = Usual(piece_of, self._streaming.piece)
         self._memories = (self._transcript,)
 
     @staticmethod
@@ -75,6 +77,13 @@ class Responses(RecordAdapter[Record]):
         if "input" in record:
             return _is_request(msgspec.json.encode(record))
         return any(isinstance(record.get(name), dict) and Responses.knows(record[name]) for name in ("event", "data"))
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        # Of a recorded stream nearly all is pieces, of a log of bodies nothing is.
+        chunks = self._streaming.open is not None or b'"response.' in b"".join(block.raw[:1])
+        self._records.usual = self._pieces if chunks else None
+        return super().read(block)
 
     def close(self) -> None:
         """The request that waits and the stream that was cut are appended."""

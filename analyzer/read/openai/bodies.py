@@ -31,8 +31,19 @@ class Record(Recorded, gc=False):
     arguments: Raw = ABSENT
 
 
+class Piece(msgspec.Struct, gc=False):
+    """What a chunk says that only adds to a text, as most chunks of a stream do."""
+
+    type: str | None = None
+    output_index: Int64 | None = None
+    item_id: str | None = None
+    delta: Raw = ABSENT
+    recorded_at: str | float | None = None
+
+
 _SPACE = 4096  # bytes that may stand before the first item
 record_of = msgspec.json.Decoder(Record).decode
+piece_of = msgspec.json.Decoder(Piece).decode
 
 
 def asks(record: Record) -> bool:

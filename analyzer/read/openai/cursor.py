@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import msgspec
 
 from analyzer.frames import PART_LIMIT
@@ -92,41 +90,3 @@ class Cursor:
         where = (event, session, place.offset, place.length, place.line, pointer)
         self._rows.events.append((*where, text, number_of, number, native, kind, turn, None))
         return event, opaque
-
-    def items(
-        self,
-        natives: Sequence[str],
-        session: str | None,
-        member: str,
-        *,
-        since: int = 0,
-        when: str | float | None = None,
-    ) -> Iterable[tuple[int, bool]]:
-        """Append an event for each element of the list at `member`, the first of which is element `since`.
-
-        The same as `event` gives of each of them.
-        """
-        place, event = self._place, self._next
-        if event < self._rows.base or (event & PART_LIMIT) + len(natives) > PART_LIMIT:
-            return [
-                self.event(native, "item", session, member=f"{member}/{index}", when=when)
-                for index, native in enumerate(natives, since)
-            ]
-        when = when if place.when is None else place.when
-        opaque, pointer = place.opaque, place.pointer
-        steps = f"{pointer}{member}/"
-        self._rows.whole += [
-            (
-                number,
-                session,
-                None,
-                when,
-                None,
-                native,
-                "item",
-                pointer if opaque else f"{steps}{number - event + since}",
-            )
-            for number, native in enumerate(natives, event)
-        ]
-        self._next = event + len(natives)
-        return [(number, opaque) for number in range(event, self._next)]

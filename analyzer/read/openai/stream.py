@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from analyzer.read.openai.bodies import Record, record_of
+from analyzer.read.openai.bodies import Piece, Record, record_of
 from analyzer.read.openai.items import Item, items_of
 from analyzer.read.openai.transcript import Transcript
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
@@ -77,6 +77,8 @@ _PIECES = frozenset(
     }
 )
 _WHOLE = frozenset(name.removesuffix("delta") + "done" for name in _PIECES)
+_ITEMS = frozenset({"response.output_item.added", "response.output_item.done"})
+_TELLING = _BEGUN | _ENDED | _WHOLE | _ITEMS
 
 
 class Streaming:
@@ -85,6 +87,21 @@ class Streaming:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self.open: Stream | None = None
+
+    def piece(self, piece: Piece, event: int) -> bool:
+        """A line that holds one event of a stream and nothing else, if that tells no more than a piece of a text."""
+        native, stream = piece.type, self.open
+        if stream is None or native is None or native in _TELLING or not native.startswith("response."):
+            return False
+        if native in _PIECES:
+            self._add(stream, piece)
+        when = piece.recorded_at if piece.recorded_at is not None else stream.when
+        self._transcript.rows.whole.append((event, stream.session, None, when, None, native, "delta", ""))
+        return True
+
+    def _add(self, stream: Stream, piece: Piece | Record) -> None:
+        if first(piece.delta) == b'"':
+            stream.piece(_key(piece), _string(piece.delta))
 
     def take(self, record: Record, native: str) -> None:
         """One event of a stream."""
@@ -98,11 +115,10 @@ class Streaming:
             return
         if stream is None:
             stream = self._begin(Record(), None)
-        key = record.output_index if record.output_index is not None else record.item_id
+        key = _key(record)
         if native in _PIECES:
             self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
-            if first(record.delta) == b'"':
-                stream.piece(key, _string(record.delta))
+            self._add(stream, record)
         elif native == "response.output_item.added":
             item = record.item or Item()
             event, opaque = self._transcript.cursor.event(native, "item", stream.session, when=stream.when)
@@ -200,6 +216,10 @@ class Streaming:
                 self._streamed(item, held.text(), stream, held.event, "" if held.opaque else "/item/arguments", item.id)
         self._transcript.answered(stream.session, stream.response)
         self.open = None
+
+
+def _key(chunk: Piece | Record) -> Key:
+    return chunk.output_index if chunk.output_index is not None else chunk.item_id
 
 
 def _same(done: Item, item: Item) -> bool:

@@ -145,10 +145,10 @@ class Transcript:
             self.rows.messages.append((event, session, None, None, "user", None, None, text_of(record.input), ""))
             return session
         seen: dict[str, int] = {}
-        at = At(0, session, stage="history", accepted=accepted)
-        natives = [item.type or "message" for item in items]
-        told = self.cursor.items(natives, session, "/input", since=pending.skipped, when=when)
-        for item, native, (at.event, at.opaque) in zip(items, natives, told, strict=True):
+        for index, item in enumerate(items, pending.skipped):
+            native = item.type or "message"
+            event, opaque = self.cursor.event(native, "item", session, member=f"/input/{index}", when=when)
+            at = At(event, session, stage="history", accepted=accepted, opaque=opaque)
             self._place_item(item, native, at, after=after, known=latest is not None, seen=seen)
             self.items.take(item, at)
         if accepted is not False and not chained:
@@ -172,14 +172,12 @@ class Transcript:
     ) -> None:
         """Say of an item of an input whether it is new, and which emission it is."""
         output = native.endswith("_output")
-        at.emission, at.fresh = None, True
         if after is not None:
             at.answer = "post"
             if output and item.call_id is not None:
                 # Sent again after the same response it is the same result; after another one it is a second result.
                 at.emission = item.id or f"{item.call_id}!{after}"
             return
-        at.answer = "echo"
         if output:
             name = item.call_id
         elif native == "message":
@@ -231,20 +229,22 @@ class Transcript:
         self.chains.replied(session, record.id, items)
         reply = record.id or f"reply {event}"
         # A response that is looked up while it runs shows what may still change.
-        at = self.output(event, session, reply, opaque=opaque)
-        at.stage = "item" if status in {"queued", "in_progress"} else "done"
-        natives = [item.type or "message" for item in items]
-        told = self.cursor.items(natives, session, "/output", when=record.created_at)
-        for at.index, (item, (at.event, at.opaque)) in enumerate(zip(items, told, strict=True)):
-            self.items.take(item, at)
+        stage = "item" if status in {"queued", "in_progress"} else "done"
+        owed_by, when = self._owed_by(session), record.created_at
+        for index, item in enumerate(items):
+            native = item.type or "message"
+            event, opaque = self.cursor.event(native, "item", session, member=f"/output/{index}", when=when)
+            self.items.take(item, At(event, session, None, stage, "echo", reply, index, None, owed_by, opaque=opaque))
         self.answered(session, record.id)
 
     def output(
         self, event: int, session: str | None, reply: str | None, index: int | None = None, *, opaque: bool
     ) -> At:
         """Where an item of a response stands."""
-        owed_by = "client" if self._session(session).asked else "unknown"
-        return At(event, session, reply=reply, index=index, owed_by=owed_by, opaque=opaque)
+        return At(event, session, reply=reply, index=index, owed_by=self._owed_by(session), opaque=opaque)
+
+    def _owed_by(self, session: str | None) -> str:
+        return "client" if self._session(session).asked else "unknown"
 
     def tell(self, record: Record, event: int, session: str | None, status: str | None) -> None:
         """Append the state of the session where it says something new."""
