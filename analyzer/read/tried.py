@@ -14,6 +14,8 @@ from analyzer.read.adapter import Adapter
 from analyzer.read.files import Source, Stream, source
 from analyzer.read.records import HEAD, framing
 
+_ROWS = 200  # of a lake
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -42,6 +44,8 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
     head = stream.peek(HEAD)
     stream.close()
     kind = framing(head)
+    if kind == "parquet":
+        head, kind = _rows(given), "lines"
     whole = len(head) < HEAD
     if not whole and kind in ("lines", "sse"):
         head = head[: head.rfind(b"\n") + 1]
@@ -52,3 +56,11 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
     row = recording.sources[0]
     known = tuple(sorted((each for each in scores if each[1] > 0), key=lambda each: (-each[1], each[0])))
     return Tried(row["records"], known, row["format"], {name: frames[name] for name in RECORDED})
+
+
+def _rows(lake: Source) -> bytes:
+    """The first rows of a lake as lines: the end of a Parquet file says what is in it, not the head."""
+    from analyzer.read import lakes
+
+    with lake.open() as file:
+        return b"".join(b" ".join(text.splitlines()) + b"\n" for text in lakes.first(file, _ROWS))

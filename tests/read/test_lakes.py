@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from analyzer import audit
+from analyzer.read.tried import tried
 from tests.batch.nights import Event, log, story
 
 BEGUN = datetime(2026, 11, 29, 22, 0, tzinfo=UTC)
@@ -84,6 +85,13 @@ def test_other_wires_stand_in_the_rows_as_they_are(tmp_path: Path) -> None:
     table = tmp_path / "part.parquet"
     pl.DataFrame({"session": ["other"] * len(lines), "raw": lines}).write_parquet(table)
     assert audit(table).summary["calls"] == audit(sample).summary["calls"] > 0
+
+
+def test_trying_a_lake_shows_its_first_rows(tmp_path: Path) -> None:
+    stories = [story(f"s{number}", {"id": "x" * 300}) for number in range(200)]
+    found = tried(str(lake(tmp_path / "part.parquet", *stories)))
+    assert (found.format, found.records, found.scores[0][0]) == ("openai-agents-api", 200, "openai-agents-api")
+    assert found.frames["events"]["line"].to_list() == list(range(1, 201))
 
 
 @pytest.mark.parametrize("broken", ["cut", "none", "empty"])
