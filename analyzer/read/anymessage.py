@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from analyzer.read.dialogue import Call, Result, Said
+from analyzer.read.values import contained
 
 _CALLS = frozenset({"tool_use", "tool-call", "tool_call", "server_tool_use", "function_call", "toolCall"})
 _RESULTS = frozenset({"tool_result", "tool-result", "tool_call_response", "function_call_output", "toolResult"})
@@ -32,24 +33,6 @@ def unpacked(value: Any) -> tuple[Any, int]:
     return value, _MOST_LAYERS
 
 
-def encoded(value: Any) -> bytes:
-    """A value as JSON text; null where it has none."""
-    try:
-        return msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError):
-        return b"null"
-
-
-def payload(value: Any) -> tuple[str | None, str]:
-    """Arguments or an output as text, and the container they stood in."""
-    if value is None:
-        return None, "null"
-    if isinstance(value, str):
-        return value, "text"
-    kinds = {dict: "object", list: "array", bool: "boolean"}
-    return encoded(value).decode(), kinds.get(type(value), "number")
-
-
 def said_of(value: Any) -> Said:
     """What one message says; pointers lead from the message."""
     if not isinstance(value, dict):
@@ -59,7 +42,7 @@ def said_of(value: Any) -> Said:
     texts: list[str] = []
     content = value.get("content")
     if said.role == "tool" and not isinstance(content, list):
-        text, container = payload(content)
+        text, container = contained(content)
         name = _string(value.get("name"), value.get("tool_name"))
         said.results = [
             Result(_string(value.get("tool_call_id"), value.get("toolCallId")), name, text, container, "/content")
@@ -92,7 +75,7 @@ def call_of(entry: dict[str, Any], to: str) -> Call:
     name = _string(inner.get("name"), inner.get("toolName"))
     call_id = _string(entry.get("id"), entry.get("toolCallId"), entry.get("call_id"), entry.get("tool_call_id"))
     member = next((each for each in ("arguments", "input", "args") if each in inner), None)
-    text, container = payload(inner[member]) if member is not None else (None, "absent")
+    text, container = contained(inner[member]) if member is not None else (None, "absent")
     return Call(call_id, name, text, container, f"{to}/{member}" if member is not None else to)
 
 
@@ -118,7 +101,7 @@ def _part(part: Any, to: str, said: Said, texts: list[str]) -> None:
         said.calls = [*said.calls, call]
         if part.get("state") in _ANSWERED:
             success = _ANSWERED[part["state"]]
-            text, container = payload(part.get("output"))
+            text, container = contained(part.get("output"))
             error = None if success else _string(part.get("errorText")) or str(part["state"])
             where = f"{to}/output" if "output" in part else to
             result = Result(call.call_id, call.name, text, container, where, success, error)
@@ -139,7 +122,7 @@ def _result(part: dict[str, Any], to: str) -> Result:
         success = False if value["type"].startswith("error") else True if value["type"] in ("text", "json") else success
         value, where = value["value"], f"{where}/value"
     call_id = _string(part.get("tool_use_id"), part.get("toolCallId"), part.get("tool_call_id"), part.get("call_id"))
-    text, container = payload(value)
+    text, container = contained(value)
     if isinstance(value, list) and value and all(isinstance(each, dict) and "text" in each for each in value):
         text, container = "\n".join(str(each["text"]) for each in value), "parts"
     name = _string(part.get("name"), part.get("toolName"))

@@ -17,6 +17,7 @@ from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
+from analyzer.read.values import encoded
 
 _DEEPEST = 3
 
@@ -85,7 +86,7 @@ class Bfcl(RecordAdapter[Record]):
         functions = record.function if isinstance(record.function, list) else [record.function]
         tools = [{**each, "name": _flat(each.get("name"))} for each in functions if isinstance(each, dict)]
         if tools:
-            table = self._rows.table(_encoded(tools), "responses")
+            table = self._rows.table(encoded(tools), "responses")
             to = "/function" if isinstance(record.function, list) else None
             # The rows of the results may come first: what they were offered is what stands here all the same.
             self._rows.showings.append((event, session, "session", "all", table, to))
@@ -99,7 +100,7 @@ class Bfcl(RecordAdapter[Record]):
         for pointer, each in _walk(record.result, "/result", 0):
             for nth, (name, value) in enumerate(each.items()):
                 key = f"{pointer}/{nth}"
-                text = value if isinstance(value, str) else _encoded(value).decode()
+                text = value if isinstance(value, str) else encoded(value).decode()
                 container = "text" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
                 to = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
                 self._rows.call_sightings.append(
@@ -135,13 +136,6 @@ def _walk(value: Any, pointer: str, depth: int) -> Iterator[tuple[str, dict[str,
 
 def _flat(name: Any) -> Any:
     return name.replace(".", "_") if isinstance(name, str) else name
-
-
-def _encoded(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError):
-        return b"null"
 
 
 _USUAL = {"id", "result", "latency", "input_token_count", "output_token_count", "inference_log", "reasoning_content"}

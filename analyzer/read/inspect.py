@@ -17,6 +17,7 @@ from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
+from analyzer.read.values import contained, encoded
 
 _PLACEHOLDERS = ("attachment://", "tc://")
 _RAW = re.compile(r"arguments:\s*(.*?)\s*(?:\n\nError details:.*)?$", re.DOTALL)
@@ -87,7 +88,7 @@ class Inspect(RecordAdapter[Sample]):
             return record.epoch is not None
         task = record.eval.get("task") if isinstance(record.eval, dict) else None
         for number, each in enumerate(record.samples):
-            sample = held(_sample, _encoded(each), Sample())[0]
+            sample = held(_sample, encoded(each), Sample())[0]
             inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/samples/{number}")
             self._one(sample, inside, task if isinstance(task, str) else None)
         if not record.samples:
@@ -130,7 +131,7 @@ class Inspect(RecordAdapter[Sample]):
             self._dialogue.cursor.event("sample", "notice", session)
 
     def _messages(self, sample: Sample, place: Place, session: str, kept: dict[str, Any]) -> None:
-        raws = [_encoded(_restored(each, kept, 0)) for each in sample.messages or ()]
+        raws = [encoded(_restored(each, kept, 0)) for each in sample.messages or ()]
         self._listed.ask(Ask(raws, "/messages", session, own=True), place)
         if not raws:
             self._listed.move(place)
@@ -143,13 +144,13 @@ class Inspect(RecordAdapter[Sample]):
         if not sent and isinstance(refs, list):
             pairs = [each for each in refs if isinstance(each, list) and [type(end) for end in each] == [int, int]]
             sent = [message for since, until in pairs for message in pool[max(since, 0) : max(until, 0)]]
-        raws = [_encoded(each) for each in sent] if isinstance(sent, list) else []
+        raws = [encoded(each) for each in sent] if isinstance(sent, list) else []
         model, tools = event.get("model"), event.get("tools")
         ask = Ask(
             raws,
             "/input",
             session,
-            tools=_encoded(tools) if tools is not None else b"",
+            tools=encoded(tools) if tools is not None else b"",
             shape="responses",
             model=model if isinstance(model, str) else None,
         )
@@ -162,7 +163,7 @@ class Inspect(RecordAdapter[Sample]):
         for index, choice in enumerate(choices if isinstance(choices, list) else ()):
             if not isinstance(choice, dict):
                 continue
-            said = _said(_encoded(choice.get("message")))
+            said = _said(encoded(choice.get("message")))
             stop = choice.get("stop_reason")
             for call in said.calls[-1:]:
                 call.status = _STOPS.get(stop) if isinstance(stop, str) else None
@@ -248,14 +249,9 @@ def _call(entry: dict[str, Any], to: str) -> Call:
 
 def _output(value: Any) -> tuple[str | None, str]:
     """The text of a content or result, and the container it stood in; parts come back as their joined texts."""
-    if value is None:
-        return None, "null"
-    if isinstance(value, str):
-        return value, "text"
     if isinstance(value, list) and value and all(isinstance(each, dict) and "type" in each for each in value):
         return "\n".join(each["text"] for each in value if isinstance(each.get("text"), str)), "parts"
-    kinds = {dict: "object", list: "array", bool: "boolean"}
-    return _encoded(value).decode(), kinds.get(type(value), "number")
+    return contained(value)
 
 
 def _failed(failure: Any, text: str | None) -> tuple[bool | None, str | None, str | None]:
@@ -289,13 +285,6 @@ def _pool(sample: Sample, kept: dict[str, Any]) -> list[Any]:
     if not pool and isinstance(sample.events_data, dict):
         pool = sample.events_data.get("messages")
     return [_restored(each, kept, 0) for each in pool] if isinstance(pool, list) else []
-
-
-def _encoded(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError):
-        return b"null"
 
 
 def _string(value: Any) -> str | None:

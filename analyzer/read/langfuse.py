@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
-from analyzer.read.anymessage import call_of, encoded, payload, said_of, unpacked
+from analyzer.read.anymessage import call_of, said_of, unpacked
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
+from analyzer.read.values import contained, encoded
 
 _LISTS = ("messages", "input", "contents", "prompt")
 _TABLES = ("tools", "functions", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.tools")
@@ -150,7 +151,7 @@ class Langfuse(RecordAdapter[Observation]):
         self._dialogue.move(here)
         event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
         inner = asked.get("args", asked.get("arguments")) if isinstance(asked, dict) and call_id else None
-        text, container = payload(inner if inner is not None else asked if layers < 2 else one.input)
+        text, container = contained(inner if inner is not None else asked if layers < 2 else one.input)
         shown = (event, session or None, None, self.name, "executor")
         self._rows.call_sightings.append(
             (
@@ -161,7 +162,7 @@ class Langfuse(RecordAdapter[Observation]):
         failed = one.level == "ERROR"
         if one.output is None and not failed:
             return
-        text, container = payload(one.output)
+        text, container = contained(one.output)
         error = one.statusMessage or (None if text else "the observation is marked as an error")
         self._rows.result_sightings.append(
             (

@@ -20,11 +20,11 @@ from analyzer.frames import PART_BITS
 from analyzer.pointer import join
 from analyzer.read import ADAPTERS
 from analyzer.read.adapter import Adapter
-from analyzer.read.anymessage import encoded, payload
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.records import Block
 from analyzer.read.recover import Unreadable, parse
 from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import contained, encoded
 
 _RESULT = ("output", "success", "error")
 _NOTABLE = ("call_id", "name", "arguments", *_RESULT, "text", "tools")
@@ -163,7 +163,7 @@ class _Mapped(Adapter):
         self._counts[session, call_id or f"{name}#"] = nth
         pair_id = call_id or f"{name}#{nth}"
         self._open.setdefault(session, []).append((pair_id, name))
-        text, container = payload(found.get("arguments"))
+        text, container = contained(found.get("arguments"))
         self._rows.call_sightings.append(
             (
                 *(event, session, turn, self.name, "item", None, f"{pair_id}@{nth}", call_id, pair_id, "function"),
@@ -183,7 +183,7 @@ class _Mapped(Adapter):
             pair_id = fitting[-1 if answers else 0][0] if fitting else f"{name} unasked"
         waiting[:] = [each for each in waiting if each[0] != pair_id]
         success, error = found.get("success"), found.get("error")
-        text, container = payload(found.get("output"))
+        text, container = contained(found.get("output"))
         flag = success if isinstance(success, bool) else False if error is not None else None
         self._rows.result_sightings.append(
             (

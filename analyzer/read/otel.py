@@ -16,7 +16,7 @@ from analyzer.read.dialogue import Ask, Dialogue
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
-from analyzer.read.telemetry.messages import encoded, messages_of, said_of, table_of, text_in, value_of, words_of
+from analyzer.read.telemetry.messages import messages_of, said_of, table_of, text_in, value_of, words_of
 from analyzer.read.telemetry.spans import (
     Read,
     Record,
@@ -29,6 +29,7 @@ from analyzer.read.telemetry.spans import (
     spans_of,
     status_of,
 )
+from analyzer.read.values import encoded
 
 _MODEL = frozenset({"chat", "text_completion", "generate_content", "completion", "llm"})
 _TOOL = frozenset({"execute_tool", "tool"})

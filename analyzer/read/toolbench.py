@@ -13,6 +13,7 @@ from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
+from analyzer.read.values import encoded
 
 _FINE = (0, 3)  # 3: the final answer was given
 
@@ -74,7 +75,7 @@ class ToolBench(RecordAdapter[Record]):
         event, _ = cursor.event("answer", "request", session)
         functions = answer.get("function")
         if isinstance(functions, list):
-            table = self._rows.table(_encoded(functions), "responses")
+            table = self._rows.table(encoded(functions), "responses")
             self._rows.showings.append((event, session, "request", "all", table, "/answer_generation/function"))
         if isinstance(query, str):
             where = "/answer_generation/query"
@@ -109,7 +110,7 @@ class ToolBench(RecordAdapter[Record]):
         output, code = node.value["observation"], node.value.get("observation_code")
         success = code in _FINE if isinstance(code, int) else None
         event, _ = cursor.event("observation", "item", session)
-        written = output if isinstance(output, str) else _encoded(output).decode()
+        written = output if isinstance(output, str) else encoded(output).decode()
         status = None if code is None else str(code)[:20]
         self._rows.result_sightings.append(
             (
@@ -136,10 +137,3 @@ def _nodes(tree: dict[str, Any]) -> Iterator[_Node]:
             for index, child in reversed(placed)
             if isinstance(child, dict)
         ]
-
-
-def _encoded(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError):
-        return b"null"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -29,6 +29,26 @@ _BYTES = [bytes((code,)) for code in range(256)]
 _PLAIN = frozenset(("object", "array", "number", "boolean", "null"))
 #: The content parts that the Responses API takes as an output.
 PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
+
+
+_CONTAINERS: dict[type, str] = {dict: "object", list: "array", bool: "boolean"}
+
+
+def encoded(value: Any) -> bytes:
+    """A value as JSON text; null where it cannot be written as such."""
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return b"null"
+
+
+def contained(value: Any) -> tuple[str | None, str]:
+    """Arguments or an output that were parsed: as text, and the container they stood in."""
+    if value is None:
+        return None, "null"
+    if isinstance(value, str):
+        return value, "text"
+    return encoded(value).decode(), _CONTAINERS.get(type(value), "number")
 
 
 def first(raw: Raw | bytes) -> bytes:

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
-from analyzer.read.anymessage import payload, said_of
+from analyzer.read.anymessage import said_of
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, first
+from analyzer.read.values import ABSENT, Raw, contained, first
 
 _OWN = ("tool-input-", "tool-output-", "tool-approval-")
 _FRAME = frozenset(
@@ -165,7 +165,7 @@ class VercelAI(RecordAdapter[Record]):
             pieces = "".join(stream.pieces.pop(name, ()))
             if pieces:
                 self._call(event, stream, record, ("stream", pieces, "object", ""))
-            self._call(event, stream, record, ("item", *payload(record.input), "/input"))
+            self._call(event, stream, record, ("item", *contained(record.input), "/input"))
             if kind == "tool-input-error":
                 self._result(event, stream, record, success=False)
         elif kind == "tool-output-available" and not record.preliminary:
@@ -193,7 +193,7 @@ class VercelAI(RecordAdapter[Record]):
 
     def _result(self, event: int, stream: _Stream, record: Record, *, success: bool) -> None:
         name = record.toolCallId
-        text, container = payload(record.output)
+        text, container = contained(record.output)
         error = None if success else record.errorText or "denied"
         where = "/output" if success else "/errorText" if record.errorText is not None else ""
         self._rows.result_sightings.append(

@@ -10,6 +10,7 @@ import msgspec
 from analyzer.read.dialogue import Call, Result, Said
 from analyzer.read.members import held
 from analyzer.read.telemetry.spans import Read
+from analyzer.read.values import contained
 
 _json = msgspec.json.Decoder().decode
 
@@ -49,22 +50,9 @@ def table_of(value: Any) -> Any:
     return tools
 
 
-def encoded(value: Any) -> bytes:
-    """A value as JSON; null where it cannot be written as such."""
-    try:
-        return msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError):
-        return b"null"
-
-
 def text_in(value: Any) -> tuple[str | None, str]:
     """Arguments or an output, and the container it stood in."""
-    if value is None:
-        return None, "absent"
-    if isinstance(value, str):
-        return value, "text"
-    kinds = {dict: "object", list: "array", bool: "boolean"}
-    return encoded(value).decode(), kinds.get(type(value), "number")
+    return (None, "absent") if value is None else contained(value)
 
 
 def words_of(value: Any) -> str:
