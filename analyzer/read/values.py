@@ -24,14 +24,12 @@ class _Part(msgspec.Struct, gc=False):
 _string = msgspec.json.Decoder(str).decode
 _parts = msgspec.json.Decoder(list[_Part]).decode
 _CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
+_PARSED: dict[type, str] = {dict: "object", list: "array", bool: "boolean"}
 _BEGINNINGS = {'"': "text", "": "absent", **{chr(code): container for code, container in _CONTAINERS.items()}}
 _BYTES = [bytes((code,)) for code in range(256)]
 _PLAIN = frozenset(("object", "array", "number", "boolean", "null"))
 #: The content parts that the Responses API takes as an output.
 PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
-
-
-_CONTAINERS: dict[type, str] = {dict: "object", list: "array", bool: "boolean"}
 
 
 def encoded(value: Any) -> bytes:
@@ -48,7 +46,7 @@ def contained(value: Any) -> tuple[str | None, str]:
         return None, "null"
     if isinstance(value, str):
         return value, "text"
-    return encoded(value).decode(), _CONTAINERS.get(type(value), "number")
+    return encoded(value).decode(), _PARSED.get(type(value), "number")
 
 
 def first(raw: Raw | bytes) -> bytes:
