@@ -192,3 +192,16 @@ def _check(given: Given) -> None:
         names = [*(each.name for each in formats()), *given["config"].mappings]
         if name not in names:
             raise UsageError(f"no format {name!r}{console.meant(name, names) or '; `analyzer formats` lists them'}")
+    for each in given["config"].suppressions:
+        if each.rule is not None:
+            _check_rule(each.rule, each.place)
+
+
+def _check_rule(name: str, place: str | None) -> None:
+    """Refuse a rule that does not exist: it would suppress nothing, and be taken for one that has done its work."""
+    from analyzer.rules.catalogue import find_rule, nearest
+
+    if find_rule(name) is None:
+        near = nearest(name)
+        wrong = f"no rule {name!r}" + (f"; did you mean {near!r}?" if near else "; `analyzer rules` lists them")
+        raise UsageError(f"{place}: {wrong}" if place else wrong)

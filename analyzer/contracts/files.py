@@ -27,6 +27,7 @@ __all__ = [
     "Definition",
     "ToolDefinition",
     "definitions",
+    "line_of",
     "load_contracts",
     "parse_tool_table",
     "value_of",
@@ -149,7 +150,7 @@ def definitions(paths: Sequence[Path]) -> tuple[list[Definition], list[ContractF
         try:
             raw = _read(path)
             for each in _found(_decode(raw, path), path, server):
-                line = _line(raw, each.pointer) or 1
+                line = line_of(raw, each.pointer) or 1
                 found.append(Definition(each.tool, each.server, each.role, each.schema, str(path), line, each.pointer))
         except ContractFileError as error:
             problems.append(error)
@@ -254,7 +255,7 @@ def _from_map(value: dict[str, dict[str, object]], path: Path, server: str | Non
 
 
 def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
-    line = _line(raw, found.pointer)
+    line = line_of(raw, found.pointer)
     if found.role not in _ROLES:
         raise ContractFileError(
             f"`{found.tool}` has a member `{found.role}`: a tool has `arguments` and `output`",
@@ -276,7 +277,7 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
         raise ContractFileError(
             f"the {found.role} of `{found.tool}` cannot be judged by their schema: {why}",
             file=str(path),
-            line=_line(raw, pointer) or line,
+            line=line_of(raw, pointer) or line,
             pointer=pointer,
         )
     return Contract(
@@ -294,10 +295,11 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
     )
 
 
-def _line(raw: bytes, pointer: str) -> int | None:
+def line_of(raw: bytes, pointer: str) -> int | None:
+    """The line, from 1, where the element at a pointer begins in a file; None for a place that stands in no file."""
     if b"\n" not in raw.rstrip():
         return 1  # written in one line, as large files are: no need to look for the place
     try:
         return raw.count(b"\n", 0, locate(raw, pointer)[0]) + 1
     except (LookupError, ValueError):
-        return None  # a place that stands in no file, such as one inside a text or a mapped type
+        return None  # such as one inside a text or a mapped type

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from analyzer.contracts.files import line_of
 from analyzer.contracts.sheet import trace_of
 from analyzer.errors import ContractFileError
 from analyzer.findings.assemble import assemble
@@ -25,4 +28,24 @@ def lint(
     found = assemble(settle(hits), trace).drop("first_event")
     # A file is no session.
     found = found.with_columns(session=pl.lit(None, pl.String), seq=pl.lit(None, pl.Int64))
-    return found, problems, [(crash.rule.code, crash.error) for crash in crashes]
+    return _on_their_lines(found), problems, [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def _on_their_lines(found: pl.DataFrame) -> pl.DataFrame:
+    """The findings with the line of each place: to the rules a file is one record, that begins on its first line."""
+    read = cache(lambda file: Path(file).read_bytes())
+
+    @cache
+    def line(file: str, pointer: str) -> int:
+        return line_of(read(file), pointer) or 1
+
+    rows = found.select("location", "contract", "related").to_dicts()
+    for row in rows:
+        for place in (row["location"], row["contract"], *(each["location"] for each in row["related"] or ())):
+            _settle(place, line)
+    return found.with_columns(pl.DataFrame(rows, schema=found.select("location", "contract", "related").schema))
+
+
+def _settle(place: dict[str, Any] | None, line: Callable[[str, str], int]) -> None:
+    if place is not None and place["file"] is not None and place["line"] is not None:
+        place["line"] = line(place["file"], place["pointer"] or "")

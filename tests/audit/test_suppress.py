@@ -52,3 +52,10 @@ def test_one_that_expired_suppresses_nothing_and_is_named(tmp_path: Path, capsys
 def test_one_that_suppresses_nothing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, _, told = _audit(tmp_path, capsys, 'rule = "RUN007"\nreason = "r"\nuntil = 2999-01-31')
     assert re.search(r"analyzer\.toml:\d+: the suppression of rule RUN007 suppresses nothing: take it out", told), told
+
+
+def test_a_rule_that_does_not_exist_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "analyzer.toml"
+    config.write_text('[[suppressions]]\nrule = "ARG0001"\nreason = "r"\nuntil = 2999-01-31\n')
+    assert main(["audit", "--config", str(config), SAMPLE]) == 2
+    assert "analyzer.toml:1: no rule 'ARG0001'; did you mean " in capsys.readouterr().err

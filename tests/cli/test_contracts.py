@@ -247,6 +247,14 @@ def test_schema_files_are_linted_at_their_places(
     assert (str(file), pointer) in [(each["file"], each["pointer"]) for each in found]
 
 
+def test_a_fault_of_a_file_of_many_lines_is_told_at_its_line(capsys: Caught, tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text('{"find": {\n "arguments": {\n  "properties": {\n   "q": {"type": "objct"}}}}}\n', encoding="utf-8")
+    _, out, _ = run(capsys, "lint", "--output-format", "json", file)
+    found = [each for each in json.loads(out)["findings"] if each["rule"] == "TOOL001"]
+    assert {(each["location"]["line"], each["contract"]["line"]) for each in found} == {(2, 2), (4, 2)}
+
+
 def test_logs_are_linted_and_sound_tables_pass(capsys: Caught, traces: Path) -> None:
     status, out, _ = run(
         capsys, "lint", "--output-format", "json", traces / "1-morning.ndjson", traces / "contracts.json"

@@ -213,20 +213,11 @@ def rule_totals(case: Case) -> Any:
 
 def facts(case: Case) -> list[list[Span]]:
     """Coverage, verdicts, inputs, what did not run and what could not be read, as lines."""
+    from analyzer.report.accounts import covered
+
     summary = case.summary
     verdicts = summary.get("verdicts") or {}
-    coverage = summary.get("coverage")
-    lines: list[list[Span]] = [
-        [
-            ("coverage  ", "key"),
-            (
-                f"{coverage:.1%} of what was owed a verdict"
-                if isinstance(coverage, float)
-                else "nothing was owed a verdict",
-                "",
-            ),
-        ]
-    ]
+    lines: list[list[Span]] = [[("coverage  ", "key"), (covered({"coverage": summary.get("coverage")}), "")]]
     styles = (("valid", "good"), ("invalid", "error"), ("not_applicable", "dim"))
     lines += [[(f"{word:<15}", "key"), (f"{verdicts.get(word) or 0:>9,}", style)] for word, style in styles]
     for reason, count in sorted((verdicts.get("unverifiable") or {}).items()):
