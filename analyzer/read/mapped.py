@@ -1,7 +1,8 @@
 """In-house logs: a mapping in the configuration says with one JMESPath per column where in a record things stand.
 
 A record with a name and arguments is a call, one with an output, an error or a success flag is a result; one may be
-both. A name alone is a call without arguments, and beside an output it says whose output that is.
+both. A name alone is a call whose arguments nobody recorded, or that stand where the mapping does not look: no verdict
+may be made of that. Beside an output it says whose output that is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from jmespath.exceptions import JMESPathError
 from analyzer.config import FIELDS
 from analyzer.errors import UsageError
 from analyzer.frames import PART_BITS
-from analyzer.pointer import join
+from analyzer.pointer import join, resolve
 from analyzer.read import ADAPTERS
 from analyzer.read.adapter import Adapter
 from analyzer.read.openai.cursor import Cursor, Place
@@ -112,6 +113,17 @@ class _Mapped(Adapter):
         except (JMESPathError, TypeError, ValueError, AttributeError, RecursionError):
             return None  # a function over a value of another type than it takes
 
+    def _is_there(self, record: Any, field: str) -> bool:
+        """Whether a plain path leads somewhere, to a null if to nothing else."""
+        pointer = self.pointers.get(field)
+        if not pointer:
+            return False
+        try:
+            resolve(record, pointer)
+        except LookupError:
+            return False
+        return True
+
     def _at(self, *fields: str) -> str:
         """The pointer to the first of these fields that the mapping has."""
         return next((self.pointers[field] for field in fields if field in self.expressions), "")
@@ -151,6 +163,7 @@ class _Mapped(Adapter):
             )
             self._rows.messages.append(row)
         if is_call:
+            found["null"] = self._is_there(record, "arguments")
             self._call(found, event, session, turn)
         if is_result:
             if is_call:  # its result comes after it
@@ -164,10 +177,11 @@ class _Mapped(Adapter):
         pair_id = call_id or f"{name}#{nth}"
         self._open.setdefault(session, []).append((pair_id, name))
         text, container = contained(found.get("arguments"))
+        status = "redacted" if text is None and not found["null"] else _text(found.get("status"))
         self._rows.call_sightings.append(
             (
                 *(event, session, turn, self.name, "item", None, f"{pair_id}@{nth}", call_id, pair_id, "function"),
-                *(_text(found.get("server")), name, text, container, _text(found.get("status"))),
+                *(_text(found.get("server")), name, text, container, status),
                 *("unknown", None, self._at("arguments", "name")),
             )
         )

@@ -55,6 +55,26 @@ def test_without_ids_results_answer_in_order(tmp_path: Path) -> None:
     assert pairs.select("text", "text_of").rows() == [('{"n":1}', "o1"), ('{"n":2}', "o2")]
 
 
+@pytest.mark.parametrize("mapping", [{"name": "tool"}, {"name": "tool", "arguments": "argz"}])
+def test_arguments_that_the_mapping_does_not_find_are_not_judged(tmp_path: Path, mapping: dict[str, str]) -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"n": {}}, "required": ["n"]}}
+    log = [{"tools": [tool]}, {"tool": "f", "args": {"n": 1}}]
+    found = audited(tmp_path, *log, mappings={"house": mapping | {"tools": "tools"}})
+    assert errors(found) == set()
+    assert found.summary["verdicts"]["unverifiable"] == {"payload_redacted": 1}
+
+
+def test_arguments_that_are_null_are_judged(tmp_path: Path) -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"n": {}}, "required": ["n"]}}
+    found = audited(
+        tmp_path,
+        {"tools": [tool]},
+        {"tool": "f", "args": None},
+        mappings={"house": {**PLAIN["house"], "tools": "tools"}},
+    )
+    assert found.summary["verdicts"]["invalid"] == 1
+
+
 def test_a_record_may_be_a_call_with_its_result(tmp_path: Path) -> None:
     found = audited(tmp_path, {"run": "r", "tool": "f", "args": {}, "out": "x"}, mappings=PLAIN)
     assert found.frames["calls"].select("name", "outcome").rows() == [("f", "unknown")]
