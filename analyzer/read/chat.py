@@ -1,83 +1,49 @@
-"""Chat completions: requests and responses, exchanges, streams, lists of messages, and trajectory files made of them.
+"""Chat completions: request and response bodies, exchanges, streams, message lists, and files of trajectories.
 
-Every request resends the whole conversation: what was sent before is passed over, what comes back changed is a copy of
-the call or result it shows. In a list of messages (a training row, a trajectory) the calls are the model's own. A call
-that only the provider saw and refused (`failed_generation`) is read out of the error's text.
+Every request resends the whole history. What was sent before is passed over; what comes back changed is a copy (stage
+history) of the call or result it shows. A list without a model and without a reply is a conversation of its own, whose
+calls are the model's. Calls that the provider refused, and gave to nobody, stand in the error's text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
-from analyzer.read.decoding import Decoding
+from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.dialogue import Ask, Dialogue, Said
-from analyzer.read.exchanged import Exchanged
+from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.chunks import Choice as Piece
 from analyzer.read.openai.chunks import Pieces, chunks_of, pieces_of
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, Recorded, exchange_of
-from analyzer.read.openai.messages import refused, said_of
-from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
-
-_LISTS = {"traj": "/traj", "messages": "/messages", "history": "/history"}
-_OTHERS = (
-    b'"tool_use"',
-    b'"tool_result"',
-    b'"input_schema"',
-    b'"toolUse"',
-    b'"toolResult"',
-    b'"inputSchema"',
-    b'"tool-call"',
-    b'"tool-result"',
+from analyzer.read.openai.completions import (
+    LISTS,
+    ROLES,
+    Body,
+    Choice,
+    Failure,
+    Record,
+    body_of,
+    choices_of,
+    failure_of,
+    is_url,
+    knows,
+    list_in,
+    record_of,
+    wire_of,
 )
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+from analyzer.read.openai.cursor import Place
+from analyzer.read.openai.exchange import Body as Half
+from analyzer.read.openai.exchange import exchange_of
+from analyzer.read.openai.messages import refused, said_in, said_of
+from analyzer.read.records import Block
+from analyzer.read.rows import Rows
+from analyzer.read.values import Raw, first, text_of
 
-
-class Choice(msgspec.Struct, gc=False):
-    """One of the alternatives of a response."""
-
-    message: Raw = ABSENT
-    delta: Raw = ABSENT
-    finish_reason: str | None = None
-    index: Int64 | None = None
-
-
-class Failure(msgspec.Struct, gc=False):
-    """The provider's error."""
-
-    code: Raw = ABSENT
-    failed_generation: str | None = None
-
-
-class Record(Recorded, gc=False):
-    """Everything that one record may be."""
-
-    object: str | None = None
-    id: Raw = ABSENT
-    model: Raw = ABSENT
-    traj: Raw = ABSENT
-    history: Raw = ABSENT
-    trajectory: Raw = ABSENT
-    simulations: Raw = ABSENT
-    tools: Raw = ABSENT
-    functions: Raw = ABSENT
-    parallel_tool_calls: bool | None = None
-    response_format: Raw = ABSENT
-    role: str | None = None
-    task_id: Raw = ABSENT
-    trial: Raw = ABSENT
-    session_id: str | None = None
-    conversation_id: str | None = None
-
-
-_record = msgspec.json.Decoder(Record).decode
-_choices = msgspec.json.Decoder(list[Choice]).decode
-_failure = msgspec.json.Decoder(Failure).decode
+_CHUNK = "chat.completion.chunk"
 
 
 class OpenAIChat(RecordAdapter[Record]):
@@ -100,40 +66,13 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, _record, self.knows)
+        self._records = Decoding(source, rows, record_of, knows, usual=Usual(body_of, self._usual))
         self._dialogue = Dialogue(self.name, rows, said_of)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: Pieces | None = None
         self._memories = (self._dialogue,)
 
-    @staticmethod
-    def knows(record: Any) -> float:
-        """How surely a parsed record is of this wire."""
-        if not isinstance(record, dict):
-            return 0.0
-        if record.get("object") in ("chat.completion", "chat.completion.chunk"):
-            return 1.0
-        if isinstance(record.get("choices"), list):
-            held_ = [each for each in record["choices"] if isinstance(each, dict)]
-            return 0.9 if any("message" in each or "delta" in each for each in held_) else 0.0
-        if isinstance(record.get("simulations"), list):
-            return 0.9
-        for name in _LISTS:
-            if isinstance(record.get(name), list):
-                return _knows_list(record, record[name], name)
-        if isinstance(record.get("error"), dict) and "type" not in record and "id" not in record:
-            return 0.2 if "jsonrpc" not in record else 0.0
-        if "role" in record:
-            return _is_message(record)
-        return max(
-            _knows_exchange(record),
-            *(
-                OpenAIChat.knows(record[name])
-                for name in ("event", "data", "message")
-                if isinstance(record.get(name), dict)
-            ),
-            0.0,
-        )
+    knows = staticmethod(knows)
 
     def close(self) -> None:
         """A stream that breaks off."""
@@ -141,63 +80,60 @@ class OpenAIChat(RecordAdapter[Record]):
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        others = super().read(block)
+        if self._stream is not None:  # it may end in the next block
+            self._stream.place = self._records.placed(block, self._stream.place)
+        return others
+
+    def _usual(self, body: Body, event: int) -> bool:
+        choices, place = body.choices, Place(event, 0, 0, 0)
+        if choices is None:
+            if body.model is None or body.traj or body.simulations or first(body.messages) != b"[":
+                return False
+            self._request(body, body.model, "messages", body.messages, place)
+        elif body.error:
+            return False
+        elif body.object == _CHUNK:
+            self._piece(choices, body.id or "", place, _CHUNK)
+        else:
+            said = [None if each.message is None else said_in(each.message) for each in choices]
+            replies = [each for each in said if each is not None]
+            if len(replies) < len(said):
+                return False
+            self._replied(replies, [each.finish_reason for each in choices], body.object, body.id, place)
+        return True
+
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         if record.choices and first(record.choices) == b"[":
             self._choices(record, place)
             return True
-        name = _list_in(record)
+        name = list_in(record)
+        if name == "simulations":
+            self._simulations(record, place)
+            return True
         if name is not None:
-            return self._asked(record, name, place)
+            self._listed(record, name, place)
+            return True
         if record.error and first(record.error) == b"{" and record.role is None:
             self._failed(record, place)
             return True
         if record.body or first(record.request) == b"{" or first(record.http) == b"{":
             return self._exchange(record, place)
-        if top and record.role in _ROLES and (record.object is None or record.object == "message"):
-            self._single(raw, place)
+        if top and record.role in ROLES and (record.object is None or record.object == "message"):
+            self._end()
+            self._dialogue.append(raw, place)  # one message of a list that has a record for each
             return True
         return top and self._records.enveloped(record, place, self._inside)
 
     def _inside(self, record: Record, raw: bytes, place: Place) -> bool:
         return self._take(record, raw, place, top=False)
 
-    def _asked(self, record: Record, name: str, place: Place, *, exchanged: bool = False) -> bool:
-        """A request, a list of messages, or a file of several lists; `name` is the member that holds it."""
-        self._end()
-        if name == "simulations":
-            for index, raw in enumerate(listed(record.simulations)):
-                one = held(_record, raw, Record())[0]
-                ask = Ask(listed(one.messages), f"/simulations/{index}/messages", text_of(one.id), own=True)
-                self._dialogue.ask(ask, place, wire="tau2-bench")
-            self._dialogue.move(place)
-            if self._dialogue.cursor.next == place.event:
-                self._dialogue.cursor.event("simulations", "notice", None)
-            return True
-        listing = bytes(getattr(record, name))
-        session = record.session_id or record.conversation_id
-        if name == "traj" and record.task_id and session is None:
-            trial = bytes(record.trial).decode() or "0"
-            session = f"task {bytes(record.task_id).decode()[:80]} trial {trial[:80]}"
-            session = self._dialogue.name(session)
-        tools, tools_to = (record.tools, "/tools") if record.tools else (record.functions, "/functions")
-        own = not exchanged and (name != "messages" or not record.model)
-        ask = Ask([], _LISTS[name], session, own=own, tools=bytes(tools), tools_to=tools_to, listing=listing)
-        if not own:
-            ask.model = text_of(record.model)
-            ask.parallel = record.parallel_tool_calls
-            ask.text_format = bytes(record.response_format).decode() or None
-        self._dialogue.ask(ask, place, wire=_wire(listing) if own else None)
-        return True
-
-    def _single(self, raw: bytes, place: Place) -> None:
-        """One message of a list that has a record for each."""
-        self._end()
-        self._dialogue.append(raw, place)
-
     def _failed(self, record: Record, place: Place) -> None:
         """An error in the place of a response, with the call that the provider refused where it shows it."""
         self._end()
-        failure = held(_failure, record.error, Failure())[0]
+        failure = held(failure_of, record.error, Failure())[0]
         event = self._dialogue.fail(place)
         if failure.failed_generation is not None and self._dialogue.session is not None:
             to = "" if place.opaque else "/error/failed_generation"
@@ -207,10 +143,10 @@ class OpenAIChat(RecordAdapter[Record]):
     def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
-            exchange = exchange_of(record, _record)
+            exchange = exchange_of(record, record_of)
         except msgspec.DecodeError:
             return False
-        if exchange is None or (exchange.url and not _is_url(exchange.url)):
+        if exchange is None or (exchange.url and not is_url(exchange.url)):
             return False
         asked = self._records.body(exchange.request)
         if asked is not None and first(asked.messages) != b"[":
@@ -222,10 +158,83 @@ class OpenAIChat(RecordAdapter[Record]):
         )
         return True
 
-    def _ask(self, record: Record, place: Place) -> None:
-        self._asked(record, _list_in(record) or "messages", place, exchanged=True)
+    # --- requests ---------------------------------------------------------------------------------------------------
 
-    def _streamed(self, body: Body[Record], place: Place) -> bool:
+    def _ask(self, record: Record, place: Place) -> None:
+        name = list_in(record) or "messages"
+        self._request(record, text_of(record.model), name, getattr(record, name), place)
+
+    def _listed(self, record: Record, name: str, place: Place) -> None:
+        """A request, or a list of messages; `name` is the member that holds it."""
+        listing = getattr(record, name)
+        if name == "messages" and record.model:
+            self._request(record, text_of(record.model), name, listing, place)
+            return
+        self._end()
+        session = record.session_id or record.conversation_id
+        if name == "traj" and record.task_id and session is None:
+            trial = bytes(record.trial).decode() or "0"
+            session = self._dialogue.name(f"task {bytes(record.task_id).decode()[:80]} trial {trial[:80]}")
+        tools, tools_to = _table(record)
+        ask = Ask([], LISTS[name], session, "", True, tools, tools_to, listing=bytes(listing))
+        self._dialogue.ask(ask, place, wire=wire_of(ask.listing))
+
+    def _request(self, record: Record | Body, model: str | None, name: str, listing: Raw, place: Place) -> None:
+        if self._stream is not None:
+            self._end()
+        session, (tools, tools_to) = record.session_id or record.conversation_id, _table(record)
+        ask = Ask([], LISTS[name], session, "", False, tools, tools_to, "chat", model, record.parallel_tool_calls)
+        if record.response_format:
+            ask.text_format = bytes(record.response_format).decode()
+        ask.listing = bytes(listing)
+        self._dialogue.ask(ask, place)
+
+    def _simulations(self, record: Record, place: Place) -> None:
+        """A file of several lists."""
+        self._end()
+        for index, raw in enumerate(listed(record.simulations)):
+            one = held(record_of, raw, Record())[0]
+            ask = Ask(listed(one.messages), f"/simulations/{index}/messages", text_of(one.id), own=True)
+            self._dialogue.ask(ask, place, wire="tau2-bench")
+        self._dialogue.move(place)
+        if self._dialogue.cursor.next == place.event:
+            self._dialogue.cursor.event("simulations", "notice", None)
+
+    # --- responses --------------------------------------------------------------------------------------------------
+
+    def _choices(self, record: Record, place: Place) -> None:
+        """A response body, or a piece of a streamed one."""
+        name = text_of(record.id)
+        choices, faults = held(choices_of, record.choices, list[Choice]())
+        if record.object == _CHUNK or any(choice.delta and not choice.message for choice in choices):
+            self._piece(pieces_of(record.choices), name or "", place, record.object or "chunk")
+            if first(record.error) == b"{":
+                self._failed(record, place)
+            return
+        replies = [said_of(bytes(choice.message)) if choice.message else Said() for choice in choices]
+        stops = [choice.finish_reason for choice in choices]
+        event = self._replied(replies, stops, record.object, name, place)
+        self._rows.faults += [(event, None, *fault) for fault in faults]
+
+    def _replied(
+        self, replies: Sequence[Said], stops: Sequence[str | None], native: str | None, name: str | None, place: Place
+    ) -> int:
+        """The alternatives of a response; the event of the first."""
+        self._end()
+        if not replies:
+            self._dialogue.move(place)
+            return self._dialogue.cursor.event(native or "choices", "notice", self._dialogue.session)[0]
+        native = native or "chat.completion"
+        answer = self._dialogue.answer
+        event = answer(replies[0], place, native=native, to="/choices/0/message", reply=name, stop=stops[0])
+        for index, said in enumerate(replies[1:], 1):
+            to, reply = f"/choices/{index}/message", f"{name or place.event}#{index}"
+            answer(said, place, native=native, to=to, reply=reply, stop=stops[index])
+        return event
+
+    # --- streams ----------------------------------------------------------------------------------------------------
+
+    def _streamed(self, body: Half[Record], place: Place) -> bool:
         """The body of a streamed response, if it holds nothing but pieces."""
         chunks = chunks_of(body.frames)
         for each in chunks or ():
@@ -235,44 +244,7 @@ class OpenAIChat(RecordAdapter[Record]):
                 self._dialogue.fail(place)
         return chunks is not None
 
-    # --- responses --------------------------------------------------------------------------------------------------
-
-    def _choices(self, record: Record, place: Place) -> None:
-        """A response body, or a piece of a streamed one."""
-        name = text_of(record.id)
-        if record.object == "chat.completion.chunk":
-            self._pieces(record, name, place)
-            return
-        choices, faults = held(_choices, record.choices, list[Choice]())
-        if any(choice.delta and not choice.message for choice in choices):
-            self._pieces(record, name, place)
-            return
-        self._end()
-        for index, choice in enumerate(choices):
-            said = said_of(bytes(choice.message)) if choice.message else Said()
-            reply = name if index == 0 else f"{name or place.event}#{index}"
-            event = self._dialogue.answer(
-                said,
-                place,
-                native=record.object or "chat.completion",
-                to=f"/choices/{index}/message",
-                reply=reply,
-                stop=choice.finish_reason,
-            )
-            if index == 0:
-                self._rows.faults += [(event, None, *fault) for fault in faults]
-        if not choices:
-            self._dialogue.move(place)
-            event, _ = self._dialogue.cursor.event(record.object or "choices", "notice", self._dialogue.session)
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-
-    def _pieces(self, record: Record, name: str | None, place: Place) -> None:
-        """An event of a streamed response."""
-        self._piece(pieces_of(record.choices), name or "", place, record.object or "chunk")
-        if first(record.error) == b"{":
-            self._failed(record, place)
-
-    def _piece(self, choices: list[Piece], name: str, place: Place, native: str = "chunk") -> None:
+    def _piece(self, choices: Sequence[Piece], name: str, place: Place, native: str = "chunk") -> None:
         stream = self._stream
         if stream is None or (name and stream.id and stream.id != name):
             self._end()
@@ -288,58 +260,10 @@ class OpenAIChat(RecordAdapter[Record]):
         stream, self._stream = self._stream, None
         if stream is not None:
             place = msgspec.structs.replace(stream.place, opaque=True)
-            how: dict[str, Any] = {"native": "chat.completion.chunk", "reply": stream.id or None, "stage": "stream"}
+            how: dict[str, Any] = {"native": _CHUNK, "reply": stream.id or None, "stage": "stream"}
             self._dialogue.answer(stream.said(), place, stop=stream.stop, **how)
 
 
-def _list_in(record: Record) -> str | None:
-    """The member that holds messages, or lists of them."""
-    if record.messages and first(record.messages) == b"[" and not (record.simulations or record.traj):
-        return "messages"
-    named = (("simulations", record.simulations), ("traj", record.traj), ("messages", record.messages))
-    return next((name for name, raw in (*named, ("history", record.history)) if first(raw) == b"["), None)
-
-
-def _is_url(url: str) -> bool:
-    return url.partition("?")[0].rstrip("/").endswith("/chat/completions")
-
-
-def _wire(listing: bytes) -> str | None:
-    """tau2 carries arguments as objects: what holds for this wire does not hold for it."""
-    return "tau2-bench" if b'"requestor"' in listing else None
-
-
-def _is_message(value: Any) -> float:
-    if not isinstance(value, dict) or not isinstance(value.get("role"), str) or value["role"] not in _ROLES:
-        return 0.0
-    if any(name in value for name in ("tool_calls", "tool_call_id", "function_call", "tool_call_ids")):
-        return 0.9
-    return 0.1 if "content" in value and "type" not in value else 0.0
-
-
-def _knows_list(record: dict[str, Any], messages: list[Any], name: str) -> float:
-    if name == "history" and "trajectory" not in record:
-        return 0.0
-    try:
-        text = msgspec.json.encode([messages[:64], record.get("tools")])
-    except (TypeError, ValueError, RecursionError, UnicodeEncodeError):
-        text = b""
-    if any(mark in text for mark in _OTHERS) or {"toolConfig", "system", "anthropic_version"} & record.keys():
-        return 0.0
-    if b'"function"' in text or b'"tool_calls"' in text or b'"tool_call_id"' in text or "functions" in record:
-        return 0.95
-    return 0.6 if all(map(_is_message, messages)) else 0.0
-
-
-def _knows_exchange(record: dict[str, Any]) -> float:
-    for half in (record.get("http"), record.get("request"), record):
-        if not isinstance(half, dict):
-            continue
-        url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-        if url:
-            return float(_is_url(url))
-        body = half.get("body") if half is not record else None
-        for each in (half if half is not record else None, body):
-            if isinstance(each, dict) and "messages" in each and "model" in each and (sure := OpenAIChat.knows(each)):
-                return sure
-    return 0.0
+def _table(record: Record | Body) -> tuple[bytes, str]:
+    """The text of a tool table, and where it stands."""
+    return (bytes(record.tools), "/tools") if record.tools else (bytes(record.functions), "/functions")

@@ -101,12 +101,13 @@ class Decoding(Generic[R]):
                     if take_usual(found, event):
                         continue
                 except (msgspec.DecodeError, RecursionError):
-                    pass
+                    self._rows.undo(event)
             raw = block.raw[index]
             if simple and found is not None:
                 record, text, faults = found, raw, _NONE
             else:
-                opened = self._odd(raw, found if usual is None else None, sure=found is not None)
+                sure = found is not None or (usual is not None and _is_sound(raw))
+                opened = self._odd(raw, found if usual is None else None, sure=sure)
                 if opened is None:
                     others.append(index)
                     continue
@@ -124,6 +125,14 @@ class Decoding(Generic[R]):
                 self._rows.faults += [(event, self._session(), *fault) for fault in faults]
         self._rows.place(block.offset, block.length, block.line)
         return others
+
+    def placed(self, block: Block, place: Place) -> Place:
+        """A place of the block, of which only the event was said, as where its record lies."""
+        index = place.event - event_number(self._source, block.first) >> PART_BITS
+        if index < 0 or place.length:
+            return place
+        where = (block.offset[index], block.length[index], block.line[index])
+        return Place(place.event, *where, place.pointer, place.when, place.opaque)
 
     def cleaned(self, block: Block) -> tuple[list[R | None], dict[int, Sequence[Fault]]]:
         """The records of a block, None for those that are not of the format; what was wrong with them, by index."""

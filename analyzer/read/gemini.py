@@ -14,7 +14,7 @@ import msgspec
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
-from analyzer.read.exchanged import Exchanged
+from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded, exchange_of

@@ -145,7 +145,7 @@ class Conversations:
         `listing` is the JSON text of the messages. Only the latest conversations are looked at, and none is given where
         another one may be meant too.
         """
-        for conversation in self._latest:
+        for conversation in self._latest.held:
             if conversation.second is None or not listing.startswith(conversation.text):
                 continue
             alike = self._beginnings.get(conversation.sent[0].digest, [])

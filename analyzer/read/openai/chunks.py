@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from analyzer.read.dialogue import Call, Said
@@ -57,7 +59,7 @@ class Pieces(msgspec.Struct):
     texts: list[str] = []
     stop: str | None = None
 
-    def add(self, choices: list[Choice]) -> None:
+    def add(self, choices: Sequence[Choice]) -> None:
         """Put the next pieces to those before."""
         for choice in choices:
             if choice.index not in (None, 0):

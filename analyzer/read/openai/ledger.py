@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
 K = TypeVar("K")
@@ -40,21 +39,18 @@ class Latest(Generic[C]):
     """The conversations that were the last to go on, the latest first: of no other is the whole text kept."""
 
     def __init__(self) -> None:
-        self._held: list[C] = []
-
-    def __iter__(self) -> Iterator[C]:
-        return reversed(self._held)
+        self.held: list[C] = []
 
     def went_on(self, conversation: C) -> None:
         """It is the latest now."""
-        held = self._held
-        if held and held[-1] is conversation:
+        held = self.held
+        if held and held[0] is conversation:
             return
         if conversation in held:
             held.remove(conversation)
-        held.append(conversation)
+        held.insert(0, conversation)
         if len(held) > _LATEST:
-            held.pop(0).text = b""
+            held.pop().text = b""
 
 
 class Ledger:

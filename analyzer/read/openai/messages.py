@@ -73,56 +73,71 @@ class _PlainCall(msgspec.Struct, gc=False):
     id: str | None = None
 
 
-class _Plain(msgspec.Struct, gc=False):
+class Plain(msgspec.Struct, gc=False):
     """A message as nearly all are: calls of functions with arguments in texts, content of texts and parts."""
 
     role: str | None
     content: str | list[_Part] | None
-    tool_calls: list[_PlainCall] = []
+    tool_calls: list[_PlainCall] | None = None
     tool_call_id: str | None = None
     name: str | None = None
     refusal: str | None = None
-    function_call: None = None
-    tool_call_ids: None = None
-    requestor: None = None
-    error: None = None
+    function_call: _PlainFunction | None = None
+    tool_call_ids: list[str] | None = None
+    requestor: str | None = None
+    error: bool | None = None
 
 
 message_of = msgspec.json.Decoder(Message).decode
 calls_of = msgspec.json.Decoder(list[ToolCall]).decode
 function_of = msgspec.json.Decoder(Function).decode
 _call = msgspec.json.Decoder(ToolCall).decode
-_plain = msgspec.json.Decoder(_Plain).decode
+_plain = msgspec.json.Decoder(Plain).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 
 
 def said_of(raw: bytes) -> Said:
     """What one message says."""
     try:
-        message = _plain(raw)
+        return said_in(_plain(raw)) or _said_of(raw)
     except (msgspec.DecodeError, RecursionError):
         return _said_of(raw)
+
+
+def said_in(message: Plain) -> Said | None:
+    """The same for a plain one; None where something in it is odd."""
     content, role, container = message.content, message.role, "text"
     if isinstance(content, list):
         if not _PARTS.issuperset([part.type for part in content]):
-            return _said_of(raw)
+            return None
         text: str | None = "\n".join([part.text for part in content if part.text is not None])
         container = "parts"
     else:
         text = content
     if role in _ANSWERS:
-        if message.tool_call_id is None or text is None:
-            return _said_of(raw)
-        return Said(role, results=[Result(message.tool_call_id, message.name, text, container, "/content")])
-    if not message.tool_calls:
-        return Said(role, text if text is not None else message.refusal, "/content")
-    calls = [
-        Call(call.id, call.function.name, call.function.arguments, "text", f"/tool_calls/{index}/function/arguments")
-        for index, call in enumerate(message.tool_calls)
-    ]
-    if not all(call.name or call.call_id or call.text for call in calls):
-        return _said_of(raw)
-    return Said(role, text if text is not None else message.refusal, "/content", calls)
+        if message.tool_call_id is None and message.tool_call_ids is None and role == "tool":
+            return None
+        success, container = False if message.error else None, "null" if text is None else container
+        ids: Sequence[str | None] = message.tool_call_ids or (message.tool_call_id,)
+        return Said(
+            role, None, "", (), [Result(each, message.name, text, container, "/content", success) for each in ids]
+        )
+    if text is None:
+        text = message.refusal
+    if message.function_call is None and not message.tool_calls:
+        return Said(role, text, "/content")
+    owed_by = "unknown" if message.requestor == "user" else "client"
+    calls = []
+    for index, call in enumerate(message.tool_calls or ()):
+        function = call.function
+        if not (function.name or call.id or function.arguments):
+            return None
+        to = f"/tool_calls/{index}/function/arguments"
+        calls.append(Call(call.id, function.name, function.arguments, "text", to, "function", None, None, owed_by))
+    if message.function_call is not None:
+        function = message.function_call
+        calls.append(Call(None, function.name, function.arguments, "text", "/function_call/arguments"))
+    return Said(role, text, "/content", calls)
 
 
 def _said_of(raw: bytes) -> Said:

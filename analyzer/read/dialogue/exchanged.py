@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Dialogue
+from analyzer.read.dialogue.requests import Dialogue
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Exchange, Recorded, unread
 from analyzer.read.rows import Rows

@@ -1,18 +1,13 @@
-"""What is remembered of conversations: which messages were sent, which replies came, and how calls and results pair."""
+"""What is known of one conversation: which messages were sent, which replies came, how calls and results pair."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-_CONVERSATIONS = 20_000
-_CALLS = 400_000
-
-
-Names = tuple[tuple[tuple[str | None, str | None], ...], tuple[tuple[str | None, str | None], ...]]
-"""The calls and the results in one message, each by its call id and its tool."""
+from analyzer.read.dialogue.said import Said
 
 
 class Conversation(msgspec.Struct, eq=False):
@@ -20,8 +15,7 @@ class Conversation(msgspec.Struct, eq=False):
 
     session: str
     digests: list[int] = []
-    """Of the messages of its last request, whose calls and results are `names`."""
-    names: list[Names] = []
+    """Of the messages of its last request."""
     head: int = 0
     """How many of these messages are the beginning that it is known by."""
     second: int | None = None
@@ -42,35 +36,10 @@ class Conversation(msgspec.Struct, eq=False):
     """The JSON text of the last request's messages, without its end; of those that were the last to be continued."""
 
 
-Found = tuple[Conversation, int, list[bytes], list[int]]
-"""A conversation, how many messages of a request it has seen, the texts of the others, and their digests."""
-
-
-class Memory:
-    """The conversations of a run; only so many are remembered."""
-
-    def __init__(self) -> None:
-        self.beginnings: dict[int, list[Conversation]] = {}
-        self.named: dict[str, Conversation] = {}
-        self.owners: dict[str, Conversation] = {}
-        self.names: dict[str, int] = {}
-
-    def trim(self) -> None:
-        """Forget the older half of what there is too much of."""
-        kept: tuple[tuple[dict[Any, Any], int], ...] = (
-            (self.beginnings, _CONVERSATIONS),
-            (self.named, _CONVERSATIONS),
-            (self.owners, _CALLS),
-            (self.names, _CALLS),
-        )
-        for held_, limit in kept:
-            if len(held_) > limit:
-                for key in list(held_)[: len(held_) - limit // 2]:
-                    del held_[key]
-
-
 class Walk:
     """The calls and results of one history in their order: names the emission of each, and what pairs them."""
+
+    __slots__ = ("_before", "_calls", "_emitted", "_open", "_positional", "_results")
 
     def __init__(self, emitted: dict[str, list[str]], *, positional: bool, before: Walk | None = None) -> None:
         """`before` is the history that this one goes on with, which stays as it is."""
@@ -121,13 +90,13 @@ class Walk:
         self._results[pair_id] = nth + 1
         return pair_id, f"{pair_id}/{nth}", nth
 
-    def pass_over(self, sent: Sequence[Names]) -> None:
+    def pass_over(self, sent: Iterable[Said]) -> None:
         """Go past messages that were sent before."""
-        for calls, results in sent:
-            for call_id, name in calls:
-                self.call(call_id, name)
-            for call_id, name in results:
-                self.result(call_id, name)
+        for said in sent:
+            for call in said.calls:
+                self.call(call.call_id, call.name)
+            for result in said.results:
+                self.result(result.call_id, result.name)
 
     def _calls_after(self, before: Walk, word: str) -> int:
         return self._calls.get(word, before._calls.get(word, 0))

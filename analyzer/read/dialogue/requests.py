@@ -1,0 +1,218 @@
+"""The requests of conversations and the replies to them, as events and sightings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analyzer.read.dialogue.conversation import Conversation, Walk
+from analyzer.read.dialogue.memory import Conversations
+from analyzer.read.dialogue.said import Ask, Call, Said
+from analyzer.read.dialogue.sightings import Sightings
+from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.rows import Rows
+from analyzer.read.values import first
+
+_UNSAID = (None, None, None, None)
+
+
+class Dialogue:
+    """Appends the rows of conversations for the adapter of one source."""
+
+    def __init__(
+        self, wire: str, rows: Rows, read: Callable[[bytes], Said], *, positional: bool = False, executed: bool = False
+    ) -> None:
+        """`positional`: ids tell little; `executed`: results in requests are copies of those of who ran the calls."""
+        self._wire = wire
+        self._rows = rows
+        self._read = read
+        self._positional = positional
+        self._executed = executed
+        self._conversations = Conversations(wire, rows, read, positional=positional)
+        self._sightings = Sightings(wire, rows)
+        self._asked: Conversation | None = None
+        self._waiting = False
+        self._running: tuple[Conversation, Walk] | None = None
+        self._count = 0
+        self.made: list[tuple[str, str | None, str | None]] = []
+        """The calls of the last reply: pair id, call id, name."""
+        self.turn: str | None = None
+        """The turn of what comes next; with one, the calls are those that another wire of the session shows."""
+        self.cursor = Cursor(rows)
+
+    @property
+    def session(self) -> str | None:
+        """The session of the last request."""
+        return None if self._asked is None else self._asked.session
+
+    def name(self, wanted: str) -> str:
+        """A session's name, with a number where the run has had one of that name."""
+        return self._conversations.name(wanted)
+
+    def move(self, place: Place) -> None:
+        """Go to a place; other events of its record may be behind it."""
+        self.cursor.advance(place)
+
+    def trim(self) -> None:
+        """Forget what is oldest; called once for each block."""
+        self._conversations.trim()
+
+    def forget(self) -> None:
+        """What comes next answers no request that came before."""
+        self._asked, self._waiting = None, False
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def ask(self, asked: Ask, place: Place, *, wire: str | None = None) -> str:
+        """Append a request, or a list of messages; the session it is of."""
+        cursor, own = self.cursor, asked.own
+        cursor.advance(place)
+        conversation, known, said, digests = self._conversations.find(asked)
+        before, session = len(conversation.digests), conversation.session
+        if not own:
+            self._settings(asked, cursor.event("request.create", "request", session, turn=self.turn), conversation)
+        elif not said or asked.tools or asked.model is not None:  # a list needs an event of its own
+            self._settings(asked, cursor.event("messages", "notice", session), conversation)
+        if conversation.walk is None or known < before:
+            conversation.walk = Walk(conversation.emitted, positional=self._positional)
+            conversation.walk.pass_over(map(self._read, asked.raws[:known]))
+        self._messages(said, conversation, conversation.walk, f"{asked.to}/", known, own=own, wire=wire)
+        self._conversations.sent(conversation, asked, known, digests)
+        self._asked, self._waiting = conversation, not own
+        return session
+
+    def append(self, raw: bytes, place: Place) -> str:
+        """Append the next message of the one list that the source holds, a record for each; its session."""
+        if self._running is None:
+            conversation = self._conversations.begun(raw)
+            self._running = conversation, Walk(conversation.emitted, positional=self._positional)
+        conversation, walk = self._running
+        self.cursor.advance(place)
+        self._count += 1
+        self._messages([self._read(raw)], conversation, walk, None, self._count, own=True)
+        return conversation.session
+
+    def _messages(
+        self,
+        said: list[Said],
+        conversation: Conversation,
+        walk: Walk,
+        to: str | None,
+        since: int,
+        *,
+        own: bool,
+        wire: str | None = None,
+    ) -> None:
+        """Messages of a request from number `since` on; some of them may have been sent before."""
+        before = len(conversation.digests)
+        session, turn, sightings = conversation.session, self.turn, self._sightings
+        sightings.turn, event_of, messages = turn, self.cursor.event, self._rows.messages
+        for index, each in enumerate(said, since):
+            event, opaque = event_of("message", "item", session, turn=turn)
+            fresh = index >= before and not (index == before and conversation.replies and each.role == "assistant")
+            at = None if opaque else "" if to is None else f"{to}{index}"
+            if each.calls:
+                stage, reply = "item" if own and fresh else "history", f"{session} {index}"
+                for call in each.calls:
+                    pair_id, emission = walk.call(call.call_id, call.name)
+                    where = "" if at is None else at + call.to
+                    sightings.call(event, session, stage, reply, emission, pair_id, where, call, wire)
+                self._conversations.owns(conversation, each.calls)
+            for result in each.results if turn is None else ():
+                pair_id, emission, nth = walk.result(result.call_id, result.name)
+                answered = conversation.answered.get(pair_id, 0)
+                old = nth < answered or (each.role == "assistant" and not own) or self._executed
+                stage, where = "history" if old else "message", "" if at is None else at + result.to
+                sightings.result(event, session, stage, emission, pair_id, where, result, wire)
+                conversation.answered[pair_id] = max(nth + 1, answered)
+            if each.faults:
+                sightings.faults(event, session, each, at)
+            if fresh and (each.text is not None or not each.results):
+                where = "" if at is None else at + each.to
+                messages.append((event, session, turn, each.item_id, each.role, each.phase, None, each.text, where))
+
+    def _settings(self, asked: Ask, event: tuple[int, bool], conversation: Conversation) -> None:
+        number, opaque = event
+        session = conversation.session
+        state = (asked.model, asked.parallel, asked.text_format, asked.instructions)
+        if state not in (conversation.state, _UNSAID):
+            conversation.state = state
+            self._rows.session_states.append(
+                (number, session, None, None, None, asked.model, None, asked.parallel, *state[2:], None, None)
+            )
+        if asked.tools == conversation.table or (asked.own and not asked.tools):
+            return
+        conversation.table = asked.tools
+        to = None if opaque else asked.tools_to
+        if first(asked.tools) not in (b"[", b"{"):
+            if asked.tools not in (b"", b"null"):
+                self._rows.faults.append((number, session, "member_type", to or "", "tools is no list", None))
+            self._rows.showings.append((number, session, "request", "all", None, ""))
+            return
+        table = self._rows.table(asked.tools, asked.shape)
+        self._rows.showings.append((number, session, "request", "all", table, to))
+
+    # --- replies ----------------------------------------------------------------------------------------------------
+
+    def answer(
+        self,
+        said: Said,
+        place: Place,
+        *,
+        native: str,
+        to: str = "",
+        reply: str | None = None,
+        stop: str | None = None,
+        stage: str = "item",
+        kind: str = "item",
+    ) -> int:
+        """Append a reply of the model, one event; its number. `to` leads from the event to the message."""
+        conversation = self._asked
+        if conversation is None or not (self._waiting or conversation.replies):
+            conversation = self._asked = Conversation(self.name(reply or f"{self._wire}-reply"))
+        self._waiting = False
+        self.cursor.advance(place)
+        session = conversation.session
+        event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
+        reply = reply or f"reply {event}"
+        to = "" if opaque else to
+        self.made = []
+        if said.calls or said.results:
+            self._answered(said, conversation, (event, session, reply, to), stage, opaque=opaque)
+        if said.faults:
+            self._sightings.faults(event, session, said, None if opaque else to)
+        row = (event, session, self.turn, said.item_id or reply, said.role or "assistant", said.phase)
+        self._rows.messages.append((*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to))
+        conversation.replies.append(self._conversations.gist(said))
+        return event
+
+    def _answered(
+        self, said: Said, conversation: Conversation, where: tuple[int, str, str, str], stage: str, *, opaque: bool
+    ) -> None:
+        """Append the calls and results in a reply."""
+        event, session, reply, to = where
+        sightings = self._sightings
+        sightings.turn = self.turn
+        known: Walk | None = conversation.walk
+        walk = Walk(conversation.emitted, positional=self._positional) if known is None else known.branch()
+        for call in said.calls:
+            pair_id, emission = walk.call(call.call_id, call.name, reply)
+            self.made.append((pair_id, call.call_id, call.name))
+            sightings.call(event, session, stage, reply, emission, pair_id, "" if opaque else to + call.to, call)
+        for result in said.results:
+            pair_id, emission, _ = walk.result(result.call_id, result.name)
+            sightings.result(event, session, "echo", emission, pair_id, "" if opaque else to + result.to, result)
+        self._conversations.owns(conversation, said.calls)
+
+    def fail(self, place: Place, native: str = "error") -> int:
+        """Append the failure of the request that waits."""
+        self.cursor.advance(place)
+        if self._asked is not None:
+            self._asked.failed = True
+        self._waiting = False
+        return self.cursor.event(native, "error", self.session)[0]
+
+    def refused(self, call: Call, event: int, nth: int, to: str) -> None:
+        """Append a call that stands in the failure `event`: the model made it, and the provider gave it to nobody."""
+        emission = f"refused {event} {nth}"
+        self._sightings.turn = self.turn
+        self._sightings.call(event, self.session or "", "item", emission, emission, emission, to, call)

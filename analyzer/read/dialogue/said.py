@@ -1,0 +1,71 @@
+"""What adapters say: the calls and results in a message, what else it says, and what a request sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analyzer.read.recover import Fault
+
+
+class Call(msgspec.Struct, gc=False):
+    """A call in a message; `to` leads from the message to its arguments."""
+
+    call_id: str | None
+    name: str | None
+    text: str | None
+    container: str
+    to: str = ""
+    kind: str = "function"
+    server: str | None = None
+    status: str | None = None
+    owed_by: str = "client"
+
+
+class Result(msgspec.Struct, gc=False):
+    """A result in a message; `to` leads from the message to its output."""
+
+    call_id: str | None
+    name: str | None
+    text: str | None
+    container: str
+    to: str = ""
+    success: bool | None = None
+    error: str | None = None
+    status: str | None = None
+
+
+class Said(msgspec.Struct, gc=False):
+    """What one message says; `to` leads from it to its text."""
+
+    role: str | None = None
+    text: str | None = None
+    to: str = ""
+    calls: Sequence[Call] = ()
+    results: Sequence[Result] = ()
+    faults: Sequence[Fault] = ()
+    item_id: str | None = None
+    phase: str | None = None
+
+
+class Ask(msgspec.Struct, gc=False):
+    """A request: its messages, and what else it sets. `own`: a list whose calls are the model's, and no reply comes."""
+
+    raws: list[bytes]
+    """The JSON texts of its messages; or they are in `listing`."""
+    to: str = "/messages"
+    session: str | None = None
+    thread: str = ""
+    """Which of several conversations of a named session it continues."""
+    own: bool = False
+    tools: bytes = b""
+    """JSON text of the tool table; empty where the request has none."""
+    tools_to: str = "/tools"
+    shape: str = "chat"
+    model: str | None = None
+    parallel: bool | None = None
+    text_format: str | None = None
+    instructions: str | None = None
+    listing: bytes = b""
+    """JSON text of the list of messages, for a wire whose clients resend long ones: what is known of it is not read."""
