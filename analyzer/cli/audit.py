@@ -149,9 +149,8 @@ def check_rules(names: tuple[str, ...]) -> None:
     """A name that selects nothing is a mistake, not an empty audit."""
     from analyzer.rules import catalogue
 
-    families = {rule.code.rstrip("0123456789") for rule in catalogue.RULES}
     for name in names:
-        if catalogue.find_rule(name) is None and name.upper() not in families:
+        if catalogue.find_rule(name) is None and not catalogue.family(name):
             near = catalogue.nearest(name)
             raise UsageError(f"no rule {name!r}" + (f"; did you mean {near!r}?" if near else "; see `analyzer rules`"))
 

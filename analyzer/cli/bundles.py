@@ -29,6 +29,7 @@ def verified(file: str, given: Given, output: str | None) -> int:
     from analyzer.visible import visible
 
     held = Bundle(file)
+    logs.check(given)  # without a log to look into, nothing is known of one
     how = current()
     if held.keyed and how.key is None:
         raise UsageError("the bundle was made with a key: give the same --redact-key", file=file)

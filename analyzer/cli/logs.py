@@ -164,7 +164,7 @@ def complaints(done: Audit, given: Given) -> None:
 
 def arguments(given: Given) -> dict[str, Any]:
     """What is given, as `analyzer.audit` takes it. Raises UsageError for what no audit can be made of."""
-    _check(given)
+    check(given)
     return {
         "contracts": given["contracts"],
         "executed": given["executed"],
@@ -177,7 +177,7 @@ def arguments(given: Given) -> dict[str, Any]:
     }
 
 
-def _check(given: Given) -> None:
+def check(given: Given) -> None:
     """Refuse a command without a path, and a format that does not exist, before anything heavy is loaded."""
     if not given["paths"]:
         raise UsageError("no PATH given: name a log, a folder of logs, or - for standard input")

@@ -20,27 +20,29 @@ _HEADING = re.compile(r"^[A-Z][A-Za-z ]{1,30}:(?= |$)")
     "rules",
     epilog=console.examples(
         "analyzer rules",
+        "analyzer rules ARG",
         "analyzer rules ARG001",
         "analyzer rules args-schema-mismatch",
         "analyzer rules --output-format json",
     ),
 )
-@click.argument("name", metavar="[CODE-OR-SLUG]", required=False, shell_complete=completing.rules)
+@click.argument("name", metavar="[CODE, SLUG OR FAMILY]", required=False, shell_complete=completing.rules)
 @click.option(
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
 )
 @click.option("--no-color", is_flag=True, help="No colour, even on a terminal.")
 def command(*, name: str | None, output_format: str, no_color: bool) -> None:
-    """List the rules with severity and confidence, or print the manual of one."""
+    """List the rules, or those of a family, with severity and confidence, or print the manual of one."""
     found = catalogue.RULES
+    rule = None
     if name is not None:
         rule = catalogue.find_rule(name)
-        if rule is None:
+        found = (rule,) if rule is not None else catalogue.family(name)
+        if not found:
             near = catalogue.nearest(name)
             raise UsageError(
                 f"no rule {name!r}" + (f"; did you mean {near!r}?" if near else "; `analyzer rules` lists them")
             )
-        found = (rule,)
     if output_format == "json":
         from importlib.resources import files
 
@@ -48,8 +50,8 @@ def command(*, name: str | None, output_format: str, no_color: bool) -> None:
         console.write(json.dumps([_record(rule, measured) for rule in found], ensure_ascii=False, indent=1), "\n")
         return
     paper = Paper(width=console.width(), colour=console.colour(wanted=not no_color))
-    if name is not None:
-        _manual(paper, found[0])
+    if rule is not None:
+        _manual(paper, rule)
     else:
         for rule in found:
             paper.line(

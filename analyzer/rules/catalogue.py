@@ -239,6 +239,12 @@ def find_rule(name: str) -> Rule | None:
     return next((rule for rule in RULES if wanted in (rule.code.lower(), rule.slug)), None)
 
 
+def family(name: str) -> tuple[Rule, ...]:
+    """The rules of a family such as `ARG`, in any case."""
+    wanted = name.strip().upper()
+    return tuple(rule for rule in RULES if rule.code.rstrip("0123456789") == wanted)
+
+
 def nearest(name: str) -> str | None:
     """The code or slug most like an unknown name."""
     names = {each.lower(): each for rule in RULES for each in (rule.slug, rule.code)}

@@ -48,6 +48,12 @@ def test_a_bundle_is_the_same_every_time_and_verifies(log: Path, tmp_path: Path,
     assert b"the log says the same" in checked.out
 
 
+def test_a_bundle_without_the_log_is_a_mistake_and_no_change(log: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.zip"
+    run("show", "--bundle", str(file), str(log))
+    assert run("show", "--verify", str(file)).status == 2
+
+
 def test_it_holds_what_a_judgement_rests_on(log: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.zip"
     run("show", "--call", "c", "--bundle", str(file), str(log))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,12 @@ def test_the_catalogue_is_listed_whole(capsys: Caught) -> None:
         for rule in catalogue.RULES
         if f"{rule.code} {rule.slug} {rule.severity} {rule.confidence} {rule.title}" not in " ".join(out.split())
     ] == []
+
+
+def test_a_family_of_rules_is_listed(capsys: Caught) -> None:
+    status, out, _ = run(capsys, "rules", "final")
+    assert status == 0
+    assert re.findall(r"^[A-Z]+\d+", out, re.MULTILINE) == ["FINAL001", "FINAL002", "FINAL003"]
 
 
 def test_a_rule_tells_its_manual_by_code_and_by_slug(capsys: Caught) -> None:
