@@ -91,7 +91,8 @@ def test_the_catalogue_is_listed_whole(capsys: Caught) -> None:
 def test_a_family_of_rules_is_listed(capsys: Caught) -> None:
     status, out, _ = run(capsys, "rules", "final")
     assert status == 0
-    assert re.findall(r"^[A-Z]+\d+", out, re.MULTILINE) == ["FINAL001", "FINAL002", "FINAL003"]
+    family = [rule.code for rule in catalogue.RULES if rule.code.startswith("FINAL")]
+    assert re.findall(r"^[A-Z]+\d+", out, re.MULTILINE) == family
 
 
 def test_a_rule_tells_its_manual_by_code_and_by_slug(capsys: Caught) -> None:
