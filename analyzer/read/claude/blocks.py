@@ -91,14 +91,14 @@ def meaning(block: Block) -> str:
     return MEANINGS.get(block.type) or ("result" if block.type.endswith("tool_result") else "")
 
 
-def is_call(block: Block) -> bool:
-    """Whether a block asks for a tool."""
-    return block.type in CALLS
-
-
 def is_result(block: Block) -> bool:
     """Whether a block answers a call; server tools have type names of their own."""
     return block.type.endswith("tool_result")
+
+
+def blocks_in(content: list[Block] | str | None) -> list[Block]:
+    """The blocks of a content, a string being one text."""
+    return [Block(type="text", text=content)] if isinstance(content, str) else content or []
 
 
 def blocks_of(raw: Raw) -> tuple[list[Block], list[Fault]]:
@@ -106,8 +106,7 @@ def blocks_of(raw: Raw) -> tuple[list[Block], list[Fault]]:
     if raw is ABSENT:
         return [], []
     try:
-        content = _content(raw)
-        return ([Block(type="text", text=content)] if isinstance(content, str) else content or []), []
+        return blocks_in(_content(raw)), []
     except (msgspec.DecodeError, RecursionError):
         pass
     if first(raw) != b"[":
@@ -137,7 +136,7 @@ def contents_of(raws: Sequence[Raw]) -> list[tuple[list[Block] | str, Sequence[F
     return [(content or [] if type(content) is not str else content, ()) for content in found]
 
 
-def words_of(blocks: list[Block]) -> str:
+def words_of(blocks: Sequence[Block]) -> str:
     """The texts among the blocks of a message."""
     texts = [block.text for block in blocks if block.type == "text" and block.text is not None]
     return texts[0] if len(texts) == 1 else "\n".join(texts)

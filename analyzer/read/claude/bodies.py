@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from analyzer.read.claude.blocks import Block
+from analyzer.read.claude.blocks import Block, blocks_in, blocks_of
+from analyzer.read.members import held
 from analyzer.read.openai.exchange import Recorded
-from analyzer.read.recover import typed
+from analyzer.read.recover import Fault, typed
 from analyzer.read.values import ABSENT, Int64, Raw, first
 
 STREAM = {
@@ -59,11 +61,49 @@ class Record(Recorded, gc=False):
     delta: Raw = ABSENT
 
 
-class Message(msgspec.Struct, gc=False):
-    """One message of a request."""
+class Body(msgspec.Struct, gc=False):
+    """A bare request, response or event of a stream, as nearly all are."""
 
+    type: str | None = None
+    id: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: list[Block] | str | None = None
+    stop_reason: str | None = None
+    messages: Raw = ABSENT
+    max_tokens: Raw = ABSENT
+    tools: Raw = ABSENT
+    tool_choice: Raw = ABSENT
+    system: Raw = ABSENT
+    output_config: Raw = ABSENT
+    output_format: Raw = ABSENT
+    index: Int64 | None = None
+    message: Raw = ABSENT
+    content_block: Block | None = None
+    delta: Delta | None = None
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message of a request, or the beginning of a streamed one."""
+
+    id: str | None = None
     role: str | None = None
     content: Raw = ABSENT
+
+
+class _Plain(msgspec.Struct, gc=False):
+    """A message as nearly all are."""
+
+    role: str | None = None
+    content: list[Block] | str | None = None
+
+
+class Sentence(msgspec.Struct, gc=False):
+    """A message of a request, read."""
+
+    role: str | None
+    blocks: Sequence[Block]
+    faults: Sequence[Fault] = ()
 
 
 class Tool(msgspec.Struct, gc=False):
@@ -84,7 +124,9 @@ class _Config(msgspec.Struct, gc=False):
 
 record_of = msgspec.json.Decoder(Record).decode
 _pieces = msgspec.json.Decoder(list[Piece]).decode
-message_of = msgspec.json.Decoder(Message).decode
+_message = msgspec.json.Decoder(Message).decode
+body_of = msgspec.json.Decoder(Body).decode
+_plain = msgspec.json.Decoder(_Plain).decode
 _delta = msgspec.json.Decoder(Delta).decode
 _block = msgspec.json.Decoder(Block).decode
 _tools = msgspec.json.Decoder(list[Tool]).decode
@@ -98,6 +140,21 @@ def _or(decode: Any, raw: Raw, default: Any) -> Any:
         return decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return default
+
+
+def sentence_of(raw: bytes) -> Sentence:
+    """A message of a request."""
+    try:
+        plain = _plain(raw)
+    except (msgspec.DecodeError, RecursionError):
+        message = held(_message, raw, Message())[0]
+        return Sentence(message.role, *blocks_of(message.content))
+    return Sentence(plain.role, blocks_in(plain.content))
+
+
+def name_of(message: Raw) -> str | None:
+    """The id of a message that starts."""
+    return held(_message, message, Message())[0].id
 
 
 def piece_of(record: Record) -> Piece:
@@ -127,7 +184,7 @@ def hosted_in(tools: Raw) -> frozenset[str]:
     return frozenset([tool.name for tool in own if tool.name is not None])
 
 
-def parallel_of(record: Record) -> bool | None:
+def parallel_of(record: Record | Body) -> bool | None:
     """Whether a request allows several calls in one reply; None where it says nothing of it."""
     if first(record.tool_choice) != b"{":
         return None
@@ -135,7 +192,7 @@ def parallel_of(record: Record) -> bool | None:
     return None if choice.disable_parallel_tool_use is None else not choice.disable_parallel_tool_use
 
 
-def format_of(record: Record) -> str | None:
+def format_of(record: Record | Body) -> str | None:
     """The JSON text of the format that a request asks the answer in."""
     config: _Config = (
         _or(_config, record.output_config, _Config()) if first(record.output_config) == b"{" else _Config()
@@ -152,7 +209,7 @@ _OURS = (b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
 _CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')
 
 
-def asks(record: Record) -> bool:
+def asks(record: Record | Body) -> bool:
     """Whether a record with messages is a request of this wire and not of chat completions."""
     tools = bytes(record.tools)
     if b'"input_schema"' in tools:

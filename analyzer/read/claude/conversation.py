@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from analyzer.read.claude.blocks import Block, is_call, is_result, words_of
+from analyzer.read.claude.blocks import CALLS, Block, is_result, words_of
+from analyzer.read.claude.bodies import Sentence, sentence_of
+from analyzer.read.dialogue.conversation import common
 from analyzer.read.members import listed
 from analyzer.read.openai.ledger import Latest, Recent
 
@@ -16,20 +18,12 @@ _SAME_BEGINNING = 16  # conversations that begin alike and may be continued
 _CONVERSATIONS = 20_000
 
 
-class Sent(msgspec.Struct, frozen=True, gc=False):
-    """One message as it was sent: its digest, and the ids of its calls and results."""
-
-    digest: int
-    calls: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-
-
 class Conversation(msgspec.Struct, eq=False):
     """What is known of one conversation."""
 
     session: str | None = None
-    sent: list[Sent] = []
-    """The messages of its last request."""
+    sent: list[int] = []
+    """Digests of the messages of its last request."""
     calls: dict[str, int] = {}
     results: dict[str, int] = {}
     """How many calls and results of an id these messages hold."""
@@ -43,26 +37,10 @@ class Conversation(msgspec.Struct, eq=False):
     """Digest of the second of these messages."""
     text: bytes = b""
     """The JSON text of these messages without its end; of the conversations that were the last to go on."""
-    table: bytes | None = None
+    table: bytes = b""
     hosted: frozenset[str] = frozenset()
     """Tools of the provider's own in the table."""
     state: bytes = b""
-
-    def counts(self, known: int, *, keep: bool) -> tuple[dict[str, int], dict[str, int]]:
-        """How many calls and results of an id the first `known` messages hold; counted on in place unless `keep`."""
-        if known == len(self.sent):
-            return (dict(self.calls), dict(self.results)) if keep else (self.calls, self.results)
-        calls: dict[str, int] = {}
-        results: dict[str, int] = {}
-        for each in self.sent[:known]:
-            for counts, names in ((calls, each.calls), (results, each.results)):
-                for name in names:
-                    counts[name] = counts.get(name, 0) + 1
-        return calls, results
-
-    def emission(self, call_id: str, nth: int) -> str:
-        """The emission of the nth call of this id in a history."""
-        return call_id if nth == 0 else f"{call_id}#{nth + 1}"
 
     def emit(self, call_id: str, reply: str, before: int) -> str:
         """The emission of a call in a reply to a request that held `before` calls of this id."""
@@ -70,24 +48,46 @@ class Conversation(msgspec.Struct, eq=False):
         if reply not in replies:
             replies += [""] * (before - len(replies))
             replies.append(reply)
-        return self.emission(call_id, replies.index(reply))
+        return emission(call_id, replies.index(reply))
 
 
-def digest(message: bytes) -> int:
-    """Equal for equal messages of one run, wherever the client put its cache marks."""
-    return hash(_CACHE_MARK.sub(b"", message) if b'"cache_control"' in message else message)
+Found = tuple[Conversation, int, list[Sentence], list[int]]
+"""A conversation, how many messages of a request were sent in it before, the others, and their digests."""
+
+
+def emission(call_id: str, nth: int) -> str:
+    """The emission of the nth call of this id in a history."""
+    return call_id if nth == 0 else f"{call_id}#{nth + 1}"
+
+
+def numbered(counts: dict[str, int], name: str) -> int:
+    """How many of this name came before; counts this one."""
+    nth = counts.get(name, 0)
+    counts[name] = nth + 1
+    return nth
+
+
+def counted(sentences: Iterable[Sentence]) -> tuple[dict[str, int], dict[str, int]]:
+    """How many calls and results of an id these messages hold."""
+    calls: dict[str, int] = {}
+    results: dict[str, int] = {}
+    for sentence in sentences:
+        for block in sentence.blocks:
+            if block.type in CALLS:
+                numbered(calls, block.id or "")
+            elif is_result(block):
+                numbered(results, block.tool_use_id or "")
+    return calls, results
 
 
 def gist(blocks: Sequence[Block]) -> int:
     """What an assistant's message says and asks for, however it is written."""
-    return hash((words_of(list(blocks)), tuple(block.id for block in blocks if is_call(block))))
+    return hash((words_of(blocks), tuple([block.id for block in blocks if block.type in CALLS])))
 
 
-def sent_as(message: int, blocks: Sequence[Block]) -> Sent:
-    """A message with the ids in it."""
-    calls = tuple([block.id or "" for block in blocks if is_call(block)])
-    results = tuple([block.tool_use_id or "" for block in blocks if is_result(block)])
-    return Sent(message, calls, results)
+def _digests(raws: list[bytes]) -> list[int]:
+    """Equal for equal messages of one run, wherever the client put its cache marks."""
+    return [hash(_CACHE_MARK.sub(b"", raw) if b'"cache_control"' in raw else raw) for raw in raws]
 
 
 class Conversations:
@@ -98,27 +98,55 @@ class Conversations:
         self._owners: Recent[str, Conversation] = Recent()
         self._latest: Latest[Conversation] = Latest()
 
-    def of_call(self, call_id: str) -> Conversation | None:
-        """The conversation that a call was made in."""
-        return self._owners.get(call_id)
+    def trim(self) -> None:
+        """Forget what is oldest; called once for each block."""
+        self._beginnings.trim()
+        self._owners.trim()
 
-    def owns(self, conversation: Conversation, call_ids: Sequence[str]) -> None:
-        """Note the calls of a conversation."""
-        for call_id in call_ids:
-            self._owners[call_id] = conversation
+    def owns(self, conversation: Conversation, call_id: str) -> None:
+        """Note a call of a conversation."""
+        self._owners[call_id] = conversation
 
-    def begun(self, conversation: Conversation, beginning: int) -> None:
-        """Note a conversation by the digest of its first message."""
-        alike = self._beginnings.get(beginning, [])
+    def find(self, listing: bytes) -> Found:
+        """The conversation that a request with these messages (a JSON text) continues, or a new one."""
+        found = self._continued(listing)
+        if found is not None:
+            return found
+        raws = listed(listing)
+        digests = _digests(raws)
+        if not digests:
+            return Conversation(), 0, [], []
+        alike = self._beginnings.setdefault(digests[0], [])
+        best, known = self._nearest(alike, raws, digests) if alike else (None, 0)
+        new = list(map(sentence_of, raws[known:]))
+        conversation = best or self._owner(new) or Conversation()
         if conversation not in alike:
-            self._beginnings[beginning] = [*alike[1 - _SAME_BEGINNING :], conversation]
+            self._beginnings[digests[0]] = [*alike[1 - _SAME_BEGINNING :], conversation]
+        return conversation, known, new, digests[known:]
 
-    def find(self, digests: Sequence[int], said: Callable[[int], int]) -> tuple[Conversation | None, int]:
-        """The conversation that a request continues, and how many of its messages were sent before.
+    def _continued(self, listing: bytes) -> Found | None:
+        """The conversation whose last request this one begins with, byte for byte.
 
-        `digests` are those of the messages, `said(index)` is what one of them says.
+        Only the latest conversations are looked at, and none is given where another one may be meant too.
         """
-        alike = self._beginnings.get(digests[0], []) if digests else []
+        for conversation in self._latest.held:
+            text = conversation.text
+            if conversation.second is None or not listing.startswith(text):
+                continue
+            alike = self._beginnings.get(conversation.sent[0], [])
+            if sum(each.second in (None, conversation.second) for each in alike) > 1:
+                return None
+            tail = listing[len(text) :].lstrip()
+            raws = listed(b"[" + tail[1:]) if tail[:1] == b"," else []
+            new = list(map(sentence_of, raws))
+            if new and (conversation.reply is None or conversation.reply == gist(new[0].blocks)):
+                return conversation, len(conversation.sent), new, _digests(raws)
+        return None
+
+    def _nearest(
+        self, alike: list[Conversation], raws: Sequence[bytes], digests: list[int]
+    ) -> tuple[Conversation | None, int]:
+        """The one of conversations that begin alike that goes on with these messages, and how many it has sent."""
         if len(digests) > 1:  # the others have nothing in common but how they begin
             nearest = [each for each in alike if each.second is None or each.second == digests[1]]
         else:
@@ -126,49 +154,35 @@ class Conversations:
         best: tuple[int, int, Conversation | None] = (0, 0, None)
         for conversation in reversed(nearest):
             sent = conversation.sent
-            known = _common(sent, digests)
+            known = common(sent, digests)
             if known < len(sent):
                 score = 2 if len(digests) > 1 and known > 1 else 0
             elif known == len(digests):
                 score = 3 if conversation.reply is None else 0  # the same again, because no reply came
             else:
-                score = 3 if conversation.reply is None or conversation.reply == said(known) else 1
+                said = conversation.reply is None or conversation.reply == gist(sentence_of(raws[known]).blocks)
+                score = 3 if said else 1
             if score > best[0]:
                 best = (score, known, conversation)
             if score == 3:
                 break
         return best[2], best[1]
 
-    def continued(self, listing: bytes, said: Callable[[bytes], int]) -> tuple[Conversation, list[bytes]] | None:
-        """The conversation whose last request this one begins with, byte for byte, and what is new in it.
-
-        `listing` is the JSON text of the messages. Only the latest conversations are looked at, and none is given where
-        another one may be meant too.
-        """
-        for conversation in self._latest.held:
-            if conversation.second is None or not listing.startswith(conversation.text):
-                continue
-            alike = self._beginnings.get(conversation.sent[0].digest, [])
-            if sum(each.second in (None, conversation.second) for each in alike) > 1:
-                return None
-            tail = listing[len(conversation.text) :].lstrip()
-            new = listed(b"[" + tail[1:]) if tail[:1] == b"," else []
-            if new and (conversation.reply is None or conversation.reply == said(new[0])):
-                return conversation, new
+    def _owner(self, new: list[Sentence]) -> Conversation | None:
+        """The conversation that a call of these messages was made in."""
+        for sentence in reversed(new):
+            calls = [block.id or "" for block in sentence.blocks if block.type in CALLS]
+            results = [block.tool_use_id or "" for block in sentence.blocks if is_result(block)]
+            for call_id in (*calls, *results):
+                if (owner := self._owners.get(call_id)) is not None:
+                    return owner
         return None
 
-    def went_on(self, conversation: Conversation, sent: list[Sent], text: bytes) -> None:
-        """A request with these messages was accepted."""
-        conversation.sent, conversation.reply = sent, None
-        conversation.second = sent[1].digest if len(sent) > 1 else None
-        conversation.text = text
+    def went_on(self, conversation: Conversation, known: int, digests: list[int], listing: bytes) -> None:
+        """A request with these messages was accepted; `digests` are those of the messages after the `known` ones."""
+        sent = conversation.sent
+        sent[known:] = digests
+        conversation.reply = None
+        conversation.second = sent[1] if len(sent) > 1 else None
+        conversation.text = listing.rstrip().removesuffix(b"]").rstrip()
         self._latest.went_on(conversation)
-
-
-def _common(sent: Sequence[Sent], digests: Sequence[int]) -> int:
-    count = 0
-    for before, now in zip(sent, digests, strict=False):
-        if before.digest != now:
-            break
-        count += 1
-    return count

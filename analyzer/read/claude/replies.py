@@ -1,0 +1,166 @@
+"""Replies of the Messages API, whole or as the events of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analyzer.read.claude.blocks import CALLS, At, Block, Blocks, is_result, meaning, words_of
+from analyzer.read.claude.bodies import STREAM, Body, Piece
+from analyzer.read.claude.conversation import Conversation, Conversations, gist, numbered
+from analyzer.read.claude.requests import Requests, kind_of
+from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.recover import Fault
+from analyzer.read.rows import Rows
+from analyzer.read.values import Raw
+
+_CUT = "max_tokens"
+
+
+class _Open(msgspec.Struct):
+    """A block of a stream."""
+
+    block: Block
+    event: int
+    pieces: list[str] = []
+    stopped: bool = False
+
+
+class Reply(msgspec.Struct):
+    """A reply that comes in pieces."""
+
+    id: str
+    conversation: Conversation
+    blocks: dict[int, _Open] = {}
+
+
+class Replies:
+    """Appends the replies of one source."""
+
+    def __init__(
+        self, rows: Rows, blocks: Blocks, cursor: Cursor, conversations: Conversations, requests: Requests
+    ) -> None:
+        self._rows = rows
+        self._blocks = blocks
+        self._cursor = cursor
+        self._conversations = conversations
+        self._requests = requests
+        self.open: Reply | None = None
+
+    def whole(
+        self, name: str | None, stop_reason: str | None, blocks: list[Block], faults: Sequence[Fault], place: Place
+    ) -> None:
+        """A response body."""
+        conversation = self._answering(name, place)
+        event, opaque = self._cursor.event("message", "item", conversation.session)
+        at = At(event, conversation.session, "item", "/content", reply=name or f"reply {event}", opaque=opaque)
+        self._blocks.faults(faults, at)
+        self._answer(blocks, [at] * len(blocks), stop_reason, conversation)
+        said = (event, conversation.session, None, name, "assistant", None, stop_reason)
+        self._rows.messages.append((*said, words_of(blocks), at.to))
+
+    def piece(self, piece: Piece | Body, native: str, name: str | None, place: Place) -> None:
+        """An event of a streamed response; `name` is that of the message that starts."""
+        if native == "message_start":
+            conversation = self._answering(name, place)
+            self.open = Reply(name or f"reply {place.event}", conversation)
+        reply = self.open
+        if reply is None:
+            # The beginning was not recorded: what follows is a reply of its own.
+            reply = self.open = Reply(f"reply {place.event}", self._answering(None, place))
+        self._cursor.advance(place)
+        event, _ = self._cursor.event(native, STREAM[native], reply.conversation.session)
+        index, delta = piece.index, piece.delta
+        if native == "content_block_delta" and index is not None:
+            block = reply.blocks.get(index)
+            if block is None:
+                block = reply.blocks[index] = _Open(Block(), event)
+            text = None if delta is None else delta.partial_json if delta.partial_json is not None else delta.text
+            if text is not None:
+                block.pieces.append(text)
+        elif native == "content_block_start" and index is not None:
+            reply.blocks[index] = _Open(piece.content_block or Block(), event)
+        elif native == "content_block_stop" and index in reply.blocks:
+            block = reply.blocks[index or 0]
+            block.event, block.stopped = event, True
+        elif native == "message_delta":
+            self.end(None if delta is None else delta.stop_reason)
+
+    def pinged(self, reply: Reply, place: Place) -> None:
+        """A sign of life between the events of a stream."""
+        self._cursor.advance(place)
+        self._cursor.event("ping", "notice", reply.conversation.session)
+
+    def end(self, stop_reason: str | None = None) -> None:
+        """The streamed reply is whole, or it breaks off."""
+        reply, self.open = self.open, None
+        if reply is None or not reply.blocks:
+            self.open = reply if stop_reason is not None else None
+            return
+        session = reply.conversation.session
+        held = [reply.blocks[index] for index in sorted(reply.blocks)]
+        blocks = [_joined(each) for each in held]
+        places = [
+            At(
+                *(each.event, session, "stream", ""),
+                reply=reply.id,
+                status=None if each.stopped else "in_progress",
+                opaque=True,
+            )
+            for each in held
+        ]
+        self._answer(blocks, places, stop_reason, reply.conversation)
+        said = words_of(blocks)
+        self._rows.messages.append((places[0].event, session, None, reply.id, "assistant", None, None, said, ""))
+        if stop_reason is not None:
+            self.open = Reply(reply.id, reply.conversation)
+
+    def _answering(self, name: str | None, place: Place) -> Conversation:
+        """The conversation that a reply belongs to, after its request was appended."""
+        self.end()
+        asked = self._requests.waiting
+        self._requests.flush(name)
+        self._cursor.advance(place)
+        return Conversation(name or f"reply-{place.event}") if asked is None else asked.conversation
+
+    def _answer(
+        self, blocks: list[Block], places: list[At], stop_reason: str | None, conversation: Conversation
+    ) -> None:
+        """The calls and results in a reply."""
+        inside: dict[str, int] = {}
+        answers: dict[str, int] = {}
+        for index, (block, at) in enumerate(zip(blocks, places, strict=True)):
+            at.to = at.to if at.stage == "stream" else f"/content/{index}"
+            at.status = "incomplete" if stop_reason == _CUT and index == len(blocks) - 1 else at.status
+            if block.type in CALLS:
+                name = block.id or ""
+                nth = numbered(inside, name)
+                reply = f"{at.reply} {nth}" if nth else at.reply or ""
+                at.emission = conversation.emit(name, reply, conversation.calls.get(name, 0) + nth)
+                self._blocks.call(block, at, kind=kind_of(block, conversation))
+                self._conversations.owns(conversation, name)
+            elif is_result(block):
+                stage, at.stage = at.stage, "echo"
+                name = block.tool_use_id or ""
+                nth = conversation.results.get(name, 0) + numbered(answers, name)
+                at.emission = f"{name}/{nth}"
+                conversation.answered[name] = max(nth + 1, conversation.answered.get(name, 0))
+                self._blocks.result(block, at)
+                at.stage = stage
+            elif not meaning(block):
+                self._blocks.unknown(block, at)
+        conversation.reply = gist(blocks)
+
+
+def _joined(held: _Open) -> Block:
+    """A block of a stream with its pieces put together; no piece at all is an empty object."""
+    block, text = held.block, "".join(held.pieces)
+    if block.type in CALLS:
+        if text:
+            block.input = Raw(text.encode())
+        elif not block.input:
+            block.input = Raw(b"{}")
+    elif block.type == "text":
+        block.text = (block.text or "") + text
+    return block

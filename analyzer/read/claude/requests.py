@@ -1,0 +1,166 @@
+"""Requests of the Messages API: each waits for its response, which says how its session is called."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import msgspec
+
+from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, is_result, meaning, words_of
+from analyzer.read.claude.bodies import Body, Record, Sentence, format_of, hosted_in, parallel_of, sentence_of
+from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, numbered
+from analyzer.read.members import listed
+from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.rows import Rows
+from analyzer.read.values import Raw, first
+
+Counts = tuple[dict[str, int], dict[str, int]]
+"""How many calls and results of an id came before."""
+
+
+class Asked(msgspec.Struct):
+    """A request that waits for what comes back."""
+
+    record: Record | Body
+    place: Place
+    next: int
+    conversation: Conversation
+    listing: bytes
+    """The JSON text of its messages."""
+    known: int
+    """How many of them were sent before."""
+    new: list[Sentence]
+    """The others, and their digests."""
+    digests: list[int]
+
+
+class Requests:
+    """Appends the requests of one source."""
+
+    def __init__(self, rows: Rows, blocks: Blocks, cursor: Cursor, conversations: Conversations) -> None:
+        self._rows = rows
+        self._blocks = blocks
+        self._cursor = cursor
+        self._conversations = conversations
+        self.waiting: Asked | None = None
+
+    def take(self, record: Record | Body, place: Place) -> None:
+        """Read a request and keep it; the one before has no response."""
+        self.flush(None)
+        self._cursor.advance(place)
+        listing = bytes(record.messages)
+        conversation, known, new, digests = self._conversations.find(listing)
+        self.waiting = Asked(record, place, self._cursor.next, conversation, listing, known, new, digests)
+
+    def flush(self, reply: str | None, *, accepted: bool | None = None) -> str | None:
+        """Append the request that waits; the session it is of."""
+        asked, self.waiting = self.waiting, None
+        if asked is None:
+            return None
+        here, back = self._cursor.place, self._cursor.next
+        conversation = asked.conversation
+        if conversation.session is None:
+            text = b"" if reply else b",".join(listed(asked.listing))
+            conversation.session = reply or f"request-{blake2b(text, digest_size=6).hexdigest()}"
+        self._cursor.move(asked.place, asked.next)
+        self._ask(asked, conversation, accepted=accepted)
+        # The response may stand in the same record: its events come after those of the request.
+        self._cursor.move(here, self._cursor.next if here.event == asked.place.event else back)
+        return conversation.session
+
+    def _ask(self, asked: Asked, conversation: Conversation, *, accepted: bool | None) -> None:
+        record, session, known = asked.record, conversation.session, asked.known
+        event, opaque = self._cursor.event("request.create", "request", session)
+        self._settings(record, event, conversation)
+        self._table(record.tools, event, conversation, "" if opaque else "/tools")
+        before = len(conversation.sent)
+        counts: Counts = (conversation.calls, conversation.results)
+        if known < before:
+            counts = counted(map(sentence_of, listed(asked.listing)[:known]))
+        elif accepted is False:
+            counts = (dict(counts[0]), dict(counts[1]))
+        for index, sentence in enumerate(asked.new, known):
+            event, opaque = self._cursor.event("message", "item", session)
+            at = At(event, session, "history", f"/messages/{index}/content", reply=f"{session} {index}", opaque=opaque)
+            replied = sentence.role == "assistant" and index == before and conversation.reply is not None
+            self._sentence(sentence, at, conversation, counts, fresh=index >= before and not replied, accepted=accepted)
+        if accepted is not False:
+            conversation.calls, conversation.results = counts
+            self._conversations.went_on(conversation, known, asked.digests, asked.listing)
+            for call_id in {block.tool_use_id or "" for each in asked.new for block in each.blocks if is_result(block)}:
+                conversation.answered[call_id] = max(counts[1][call_id], conversation.answered.get(call_id, 0))
+
+    def _sentence(
+        self,
+        sentence: Sentence,
+        at: At,
+        conversation: Conversation,
+        counts: Counts,
+        *,
+        fresh: bool,
+        accepted: bool | None,
+    ) -> None:
+        """One message of a request, which may have been sent before."""
+        if sentence.faults:
+            self._blocks.faults(sentence.faults, at)
+        calls, results = counts
+        said, to = False, at.to
+        for index, block in enumerate(sentence.blocks):
+            what = meaning(block)
+            if what == "said":
+                said = True
+                continue
+            at.to = f"{to}/{index}"
+            if what == "call":
+                name = block.id or ""
+                at.stage, at.emission = "history", emission(name, numbered(calls, name))
+                self._blocks.call(block, at, kind=kind_of(block, conversation))
+                self._conversations.owns(conversation, name)
+                said = True
+            elif what == "result":
+                name = block.tool_use_id or ""
+                nth = numbered(results, name)
+                old = nth < conversation.answered.get(name, 0)
+                at.stage = "history" if old or sentence.role == "assistant" else "message"
+                at.emission = f"{block.tool_use_id}/{nth}"
+                at.accepted = accepted if at.stage == "message" else None
+                self._blocks.result(block, at)
+            elif fresh:
+                self._blocks.unknown(block, at)
+        # What holds results alone is no word of the user's; several of them are one message.
+        if fresh and said:
+            where = "" if at.opaque else to
+            text = words_of(sentence.blocks)
+            self._rows.messages.append((at.event, at.session, None, None, sentence.role, None, None, text, where))
+
+    def _settings(self, record: Record | Body, event: int, conversation: Conversation) -> None:
+        said = (record.tool_choice, record.output_config, record.output_format, record.system)
+        state = b"\0".join((str(record.model).encode(), *said))
+        if state == conversation.state:
+            return
+        conversation.state = state
+        parallel, form = parallel_of(record), format_of(record)
+        system = words_of(blocks_of(record.system)[0]) or None
+        self._rows.session_states.append(
+            (event, conversation.session, None, None, None, record.model, None, parallel, form, system, None, None)
+        )
+
+    def _table(self, tools: Raw, event: int, conversation: Conversation, pointer: str) -> None:
+        text = bytes(tools)
+        if text == conversation.table:
+            return
+        conversation.table = text
+        if first(text) != b"[":
+            if text and text != b"null":
+                detail = "tools is no list"
+                self._rows.faults.append((event, conversation.session, "member_type", pointer, detail, None))
+            self._rows.showings.append((event, conversation.session, "request", "all", None, ""))
+            return
+        conversation.hosted = hosted_in(tools)
+        table = self._rows.table(text, "anthropic")
+        self._rows.showings.append((event, conversation.session, "request", "all", table, pointer))
+
+
+def kind_of(block: Block, conversation: Conversation) -> str | None:
+    """The kind of a call's tool where the block does not say it."""
+    return "hosted" if block.name in conversation.hosted and block.type == "tool_use" else None
