@@ -64,14 +64,11 @@ class Mcp(Adapter):
         """Append the rows of the block; see `Adapter.read`."""
         others: list[int] = []
         base = self._rows.base = event_number(self._source, block.first)
-        event, usual = base - (1 << PART_BITS), self._traffic.usual.take
+        event = base - (1 << PART_BITS)
         for index, record in enumerate(self._records.each(block, decode_line)):
             event += 1 << PART_BITS
-            pointer = "" if block.pointer is None else block.pointer[index]
-            if record is not None and usual(record, event, pointer):
-                continue
-            raw = block.raw[index]
             self._traffic.event = event
+            raw, pointer = block.raw[index], "" if block.pointer is None else block.pointer[index]
             try:
                 taken = self._carefully(event, raw, pointer) if record is None else self._take(record, raw, pointer)
             except (msgspec.DecodeError, RecursionError):
@@ -102,12 +99,12 @@ class Mcp(Adapter):
 
     def _take(self, record: Line, raw: bytes, pointer: str) -> bool:
         """A message, an envelope or an exchange; false where it is of another wire."""
-        if record.jsonrpc is not None and (record.method is not None or record.id or record.error or record.result):
-            return self._traffic.message(record, Place(pointer))
-        server = text_of(record.server) if first(record.server) == b'"' else None
-        about = (when_of(record), server, None, record.dir or record.direction)
+        server = bytes(record.server)
+        about = (when_of(record), server if server[:1] == b'"' else b"", None, record.dir or record.direction)
         if record.msg is not None and record.msg.jsonrpc is not None:
             return self._traffic.message(record.msg, Place(pointer + "/msg", *about))
+        if record.jsonrpc is not None and (record.method is not None or record.id or record.error or record.result):
+            return self._traffic.message(record, Place(pointer, *about))
         if first(record.http) == b"{" or first(record.request) == b"{":
             return self._exchange(record, raw, Place(pointer, *about))
         for name in ENVELOPES[1:]:

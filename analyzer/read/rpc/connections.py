@@ -25,7 +25,6 @@ class Connection(msgspec.Struct):
 
     session: str
     label: str | None = None
-    begun: bool = False
     calls: dict[str, Call] = {}
     asked: dict[str, tuple[str, bool]] = {}  # by the client, other than calls: method, and whether it is a first page
     asked_back: set[str] = set()  # by the server
@@ -40,7 +39,8 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 
     pointer: str = ""
     when: str | float | None = None
-    server: str | None = None
+    server: bytes = b""
+    """As the envelope writes it, in JSON."""
     session: str | None = None
     toward: str | None = None
     opaque: bool = False  # it stands in a text, where no pointer leads

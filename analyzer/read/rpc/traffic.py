@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from analyzer.frames import PART_LIMIT
 from analyzer.read.rows import Rows
 from analyzer.read.rpc.connections import NO_LABEL, At, Call, Connection, Place, resumed
 from analyzer.read.rpc.messages import CALL, Message, Params, Result, answers_client, output_of
-from analyzer.read.rpc.plain import Plain
 from analyzer.read.values import Raw, arguments, first, text_of
 
 _LIST, _INITIALIZE, _DISCOVER = "tools/list", "initialize", "server/discover"
@@ -26,6 +23,8 @@ _KINDS = {
 }
 
 
+_FROM_CLIENT = frozenset({CALL, _LIST, _INITIALIZE})
+_IDS = frozenset('"-0123456789')  # what an id begins with
 _NO_PARAMS = Params()
 
 
@@ -36,14 +35,12 @@ class Traffic:
         self._wire = wire
         self._source = source
         self._rows = rows
-        self._connections: dict[str, Connection] = {}
-        self._by_name: dict[bytes, Connection] = {}  # by the server as the envelope writes it
+        self._connections: dict[str | bytes, Connection] = {}  # by the session, else by the server
         self._count = 0
         self._client_word: str | None = None  # what the recorder calls the direction from the client
         self._server_word: str | None = None
         self.event = 0
         """The number that the next event will get."""
-        self.usual = Plain(wire, rows, self._by_name)
 
     def close(self) -> None:
         """Name the listings whose last pages were not read."""
@@ -52,22 +49,29 @@ class Traffic:
 
     def message(self, message: Message, place: Place) -> bool:
         """Append the rows of a message; true, as it always is one."""
-        method = message.method
-        connection = self._connection(place, method)
-        toward, identity = place.toward, bytes(message.id).decode()
-        if method is not None:
-            if toward is not None and (method in (CALL, _LIST, _INITIALIZE) or method in _FROM_SERVER):
-                self._learn(toward, from_server=method in _FROM_SERVER)
-            at = self._event(method, _KINDS.get(method) or _other_kind(method), connection, place)
-            self._faults(message, identity, at)
+        method, identity = message.method, str(message.id, "utf-8")
+        connection = self._connections.get(place.session or place.server)
+        if connection is None or method == _INITIALIZE:
+            connection = self._connect(place, connection)
+        event = self.event
+        if event & PART_LIMIT < PART_LIMIT:
+            self.event = event + 1
+        at = At(event, connection, place)
+        if method is None:
+            native, kind = self._told(message, identity, at)
+        else:
+            native, kind = method, _KINDS.get(method) or _other_kind(method)
             self._asked(message, method, identity, at)
-            return True
+        if message.jsonrpc != "2.0" or (identity[:1] not in _IDS and (identity or method is None)):
+            self._faults(message, identity, at)
+        self._rows.whole.append((event, connection.session, None, place.when, None, native, kind, place.pointer))
+        return True
+
+    def _told(self, message: Message, identity: str, at: At) -> tuple[str, str]:
+        """A response; its type and its kind."""
+        result, connection = message.result, at.connection
         failed = bool(message.error) and bytes(message.error) != b"null"
-        call, asked = self._question(message, identity, connection, place)
-        kind = "notice" if asked is None else _KINDS.get(asked, "notice")
-        at = self._event("error" if failed else "result", kind, connection, place)
-        self._faults(message, identity, at)
-        result = message.result
+        call, asked = self._question(message, identity, connection, at.place)
         if asked == CALL:
             self._answer(message, call, identity, at)
         elif result is not None and not failed:
@@ -75,12 +79,17 @@ class Traffic:
                 connection.label = result.server.name
             if asked == _LIST and first(result.tools) == b"[":
                 self._listing(result, at)
-        return True
+        return "error" if failed else "result", "notice" if asked is None else _KINDS.get(asked, "notice")
 
     def _asked(self, message: Message, method: str, identity: str, at: At) -> None:
         """A request or a notification."""
-        connection, place = at.connection, at.place
+        connection, toward = at.connection, at.place.toward
         params = message.params or _NO_PARAMS
+        if toward is not None:
+            if method in _FROM_CLIENT:
+                self._client_word = toward
+            elif method in _FROM_SERVER:
+                self._server_word = toward
         if method == _CANCELLED:
             call = connection.calls.get(bytes(params.request_id).decode())
             if call is not None:
@@ -89,7 +98,7 @@ class Traffic:
             return
         elif method == CALL:
             self._call(params, identity, at)
-        elif method in _FROM_SERVER or (place.toward is not None and place.toward == self._server_word):
+        elif method in _FROM_SERVER or (toward is not None and toward == self._server_word):
             connection.asked_back.add(identity)
         elif method == _TASK_RESULT and params.task_id in connection.tasks:
             connection.calls[identity] = connection.tasks[params.task_id]
@@ -166,7 +175,7 @@ class Traffic:
             structured = bytes(result.structured).decode() or None
             if result.content or structured is not None:
                 where = "/result/content" if result.content else "/result/structuredContent"
-        error = text_of(message.error)
+        error = text_of(message.error) if message.error else None
         if error is not None:
             where = "/error"
         failed = error is not None or (result is not None and result.is_error is True)
@@ -207,35 +216,17 @@ class Traffic:
             self._rows.faults.append((connection.page, connection.session, "more_pages", "", detail, None))
             connection.pages.clear()
 
-    # --- connections and events -------------------------------------------------------------------------------------
+    # --- connections and faults -------------------------------------------------------------------------------------
 
-    def _connection(self, place: Place, method: str | None) -> Connection:
-        key = place.session or place.server or ""
-        connection = self._connections.get(key)
-        if connection is None or (method == _INITIALIZE and connection.begun):
-            if connection is not None:
-                self._unfinished(connection)
-            self._count += 1
-            session = place.session or f"mcp-{self._source + 1}.{self._count}"
-            connection = self._connections[key] = Connection(session, place.server)
-            if place.session is None:
-                self._by_name[b"" if place.server is None else msgspec.json.encode(place.server)] = connection
-        connection.begun = True
+    def _connect(self, place: Place, before: Connection | None) -> Connection:
+        """A new connection; the one before it is over."""
+        if before is not None:
+            self._unfinished(before)
+        self._count += 1
+        session = place.session or f"mcp-{self._source + 1}.{self._count}"
+        connection = Connection(session, text_of(Raw(place.server)))
+        self._connections[place.session or place.server] = connection
         return connection
-
-    def _learn(self, toward: str, *, from_server: bool) -> None:
-        if from_server:
-            self._server_word = toward
-        else:
-            self._client_word = toward
-
-    def _event(self, native: str, kind: str, connection: Connection, place: Place) -> At:
-        event = self.event
-        if event & PART_LIMIT < PART_LIMIT:
-            self.event = event + 1
-        told = (event, connection.session, None, place.when, None, native, kind, place.pointer)
-        self._rows.whole.append(told)
-        return At(event, connection, place)
 
     def _faults(self, message: Message, identity: str, at: At) -> None:
         if message.jsonrpc != "2.0":
