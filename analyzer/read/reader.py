@@ -143,7 +143,8 @@ class Reader:
             event = event_number(self._source.number, block.first + block.line.index(line))
             self._rows.faults.append((event, None, *Fault("line_end_missing", "", f"{more + 1} records")))
         # Bodies of exchanges too.
-        self.unreadable += len({fault[0] for fault in self._rows.faults[before:] if fault[2] in _UNREADABLE})
+        told = zip(self._rows.faults.column(0, before), self._rows.faults.column(2, before), strict=True)
+        self.unreadable += len({event for event, fault in told if fault in _UNREADABLE})
 
     def _other(self, block: Block, index: int) -> None:
         """A record that the file's first adapter does not know."""

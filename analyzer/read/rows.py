@@ -1,4 +1,4 @@
-"""Where adapters put what they read: one list of tuples per recorded frame, made into frames in blocks."""
+"""Where adapters put what they read: one sheet of rows per recorded frame, made into frames in blocks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import polars as pl
 
 from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
 from analyzer.read.columns import QUOTED, SHARED, Columns, iso_times
+from analyzer.read.sheets import Sheet
 from analyzer.read.wires import Wires
 
-Row = tuple[Any, ...]
 Scope = Literal["run", "sources", "range"]
 _NEVER = 1 << 62
 _TABLES, _LONGEST = 1024, 1 << 16  # whose texts are kept, so that one seen before costs a look; bytes of each
@@ -104,36 +104,36 @@ class _Bulk:
 class Rows:
     """The rows of the recorded frames, in the column order of `analyzer.frames`.
 
-    Adapters append tuples to the lists; `events` takes the columns of EVENTS without `source` and with
+    Adapters append tuples to the sheets; `events` takes the columns of EVENTS without `source` and with
     `time_text, time_us` in the place of `time`. Strings must be valid Unicode (no lone surrogates). `scope` is what of
     a run is read into these rows: all of it, some whole sources, or a range of one; the rest is read elsewhere.
     """
 
     def __init__(self, scope: Scope = "run") -> None:
-        self.events: list[Row] = []
-        self.faults: list[Row] = []
-        self.session_states: list[Row] = []
-        self.turn_states: list[Row] = []
-        self.tables: list[Row] = []
-        self.showings: list[Row] = []
-        self.call_sightings: list[Row] = []
-        self.result_sightings: list[Row] = []
-        self.approvals: list[Row] = []
-        self.gates: list[Row] = []
-        self.messages: list[Row] = []
-        self.summaries: list[Row] = []
+        self.events = Sheet(len(_EVENT_COLUMNS))
+        self.faults = Sheet(len(RECORDED["faults"]))
+        self.session_states = Sheet(len(RECORDED["session_states"]))
+        self.turn_states = Sheet(len(RECORDED["turn_states"]))
+        self.tables = Sheet(len(RECORDED["tables"]))
+        self.showings = Sheet(len(RECORDED["showings"]))
+        self.call_sightings = Sheet(len(RECORDED["call_sightings"]))
+        self.result_sightings = Sheet(len(RECORDED["result_sightings"]))
+        self.approvals = Sheet(len(RECORDED["approvals"]))
+        self.gates = Sheet(len(RECORDED["gates"]))
+        self.messages = Sheet(len(RECORDED["messages"]))
+        self.summaries = Sheet(len(RECORDED["summaries"]))
         self.scope = scope
         self._shared: dict[str, Any] = {}
         self.base = _NEVER
         """The first event of the block that is read, where its reader calls `place` at its end."""
-        self.whole: list[Row] = []
+        self.whole = Sheet(8)
         """Events of that block: event, session, turn, time, number, type, kind, pointer."""
         self._known_tables: set[str] = set()
         self._digests: dict[tuple[bytes, str, str | None], str] = {}
         self._wires = Wires()
         self._settled: dict[str, Columns] = {}
         self._bulk: dict[tuple[Any, ...], _Bulk] = {}
-        self._waiting: dict[str, tuple[Callable[[list[Row]], None], list[Row]]] = {}
+        self._waiting: dict[str, tuple[Callable[[Sheet], None], Sheet]] = {}
         self._numbers = _Numbers()
         self.takes = 0
         self.count = 0
@@ -197,7 +197,7 @@ class Rows:
         base, self.base = self.base, _NEVER
         if not self.whole:
             return
-        event, session, turn, time, number, native, kind, pointer = zip(*self.whole, strict=True)
+        event, session, turn, time, number, native, kind, pointer = self.whole.columns()
         self.whole.clear()
         events = pl.Series(event, dtype=pl.Int64)
         record = (events - base) // (1 << PART_BITS)
@@ -215,19 +215,18 @@ class Rows:
             number=number,
         )
 
-    def waiting(self, name: str, append: Callable[[list[Row]], None]) -> list[Row]:
-        """A list for rows in an adapter's own form, the event first; `append` gets them when their block is read.
+    def waiting(self, name: str, width: int, append: Callable[[Sheet], None]) -> Sheet:
+        """A sheet for rows in an adapter's own form, the event first; `append` gets them when their block is read.
 
-        What is the same work for each of them is then done for many at once. There is one list of a name.
+        What is the same work for each of them is then done for many at once. There is one sheet of a name.
         """
-        return self._waiting.setdefault(name, (append, []))[1]
+        return self._waiting.setdefault(name, (append, Sheet(width)))[1]
 
     def undo(self, event: int) -> None:
         """Take back what was appended, row by row, of this event and those after it: it is read in another way."""
-        lists: list[list[Row]] = [getattr(self, name) for name in RECORDED if name != "tables"]
-        for rows in (self.whole, *lists, *(rows for _, rows in self._waiting.values())):
-            while rows and rows[-1][0] >= event:
-                rows.pop()
+        sheets: list[Sheet] = [getattr(self, name) for name in RECORDED if name != "tables"]
+        for sheet in (self.whole, *sheets, *(sheet for _, sheet in self._waiting.values())):
+            sheet.undo(event)
 
     def table(self, text: bytes, shape: str, server: str | None = None) -> str:
         """The digest of a tool table (JSON text of a list), kept once however often it is shown."""
@@ -251,12 +250,12 @@ class Rows:
                 waiting.clear()
         self.count += len(self.events)
         for name, schema in RECORDED.items():
-            rows: list[Row] = getattr(self, name)
-            if rows:
+            sheet: Sheet = getattr(self, name)
+            if sheet:
                 names = _ROWS if name == "events" else schema
                 settled = self._settled.setdefault(name, Columns(names))
-                settled.extend(dict(zip(names, zip(*rows, strict=True), strict=True)), len(rows))
-                rows.clear()
+                settled.extend(dict(zip(names, sheet.columns(), strict=True)), len(sheet))
+                sheet.clear()
 
     def take(self) -> dict[str, pl.DataFrame]:
         """The frames of all rows since the last call, each sorted by event."""

@@ -174,7 +174,7 @@ class Single:
         event = self._event_number
         if event & PART_LIMIT < PART_LIMIT:
             self._event_number = event + 1
-        elif self.rows.events and self.rows.events[-1][0] == event:
+        elif self.rows.events.last == event:
             return event  # the last number of a record stands for all parts that have none of their own
         else:
             pointer = ""

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from analyzer.read.recover import Fault, Unreadable, parse, typed
-from analyzer.read.rows import Row, Rows
+from analyzer.read.rows import Rows
+from analyzer.read.sheets import Sheet
 from analyzer.read.values import ABSENT, Raw, arguments, arguments_of, first, text_of, texts_of
 
 _PARTS = frozenset({"text", "image", "document", "search_result", "tool_reference", "file", "resource"})
@@ -197,8 +198,8 @@ class Blocks:
     def __init__(self, wire: str, rows: Rows) -> None:
         self._wire = {"wire": wire}
         self._rows = rows
-        self._calls = rows.waiting(f"{wire} calls", self._append_calls)
-        self._results = rows.waiting(f"{wire} results", self._append_results)
+        self._calls = rows.waiting(f"{wire} calls", 14, self._append_calls)
+        self._results = rows.waiting(f"{wire} results", 13, self._append_results)
 
     def call(self, block: Block, at: At, *, kind: str | None = None, member: str = "/input") -> None:
         """A call; `kind` is that of its tool where the block's type does not say it: the client runs all of these."""
@@ -222,9 +223,9 @@ class Blocks:
             )
         )
 
-    def _append_calls(self, waiting: list[Row]) -> None:
+    def _append_calls(self, waiting: Sheet) -> None:
         event, session, turn, stage, reply, item_id, call_id, kind, server, name, status, owed_by, pointer, inputs = (
-            zip(*waiting, strict=True)
+            waiting.columns()
         )
         text, container = arguments_of(inputs)
         self._rows.bulk(
@@ -248,9 +249,9 @@ class Blocks:
             pointer=pointer,
         )
 
-    def _append_results(self, waiting: list[Row]) -> None:
+    def _append_results(self, waiting: Sheet) -> None:
         event, session, turn, stage, item_id, call_id, failed, status, accepted, pointer, native, contents, beside = (
-            zip(*waiting, strict=True)
+            waiting.columns()
         )
         text, container = outputs_of(contents)
         told = texts_of(beside)
