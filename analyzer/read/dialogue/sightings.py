@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from analyzer.read.dialogue.said import Call, Result, Said
-from analyzer.read.rows import Row, Rows
+from analyzer.read.rows import Rows
+from analyzer.read.sheets import Sheet
 
 
 class Sightings:
@@ -12,8 +13,8 @@ class Sightings:
     def __init__(self, wire: str, rows: Rows) -> None:
         self._wire = wire
         self._rows = rows
-        self._calls = rows.waiting("dialogue calls", self._append_calls)
-        self._results = rows.waiting("dialogue results", self._append_results)
+        self._calls = rows.waiting("dialogue calls", 10, self._append_calls)
+        self._results = rows.waiting("dialogue results", 9, self._append_results)
         self.turn: str | None = None
 
     def call(  # noqa: PLR0917 - a row
@@ -55,8 +56,8 @@ class Sightings:
             for fault, where, detail, _ in said.faults
         ]
 
-    def _append_calls(self, waiting: list[Row]) -> None:
-        event, session, turn, wire, stage, reply, item_id, pair_id, pointer, calls = zip(*waiting, strict=True)
+    def _append_calls(self, waiting: Sheet) -> None:
+        event, session, turn, wire, stage, reply, item_id, pair_id, pointer, calls = waiting.columns()
         self._rows.bulk(
             "call_sightings",
             shared={
@@ -80,8 +81,8 @@ class Sightings:
             pointer=pointer,
         )
 
-    def _append_results(self, waiting: list[Row]) -> None:
-        event, session, turn, wire, stage, item_id, pair_id, pointer, results = zip(*waiting, strict=True)
+    def _append_results(self, waiting: Sheet) -> None:
+        event, session, turn, wire, stage, item_id, pair_id, pointer, results = waiting.columns()
         self._rows.bulk(
             "result_sightings",
             shared={"wire": wire, "stage": stage, "container": [result.container for result in results]},
