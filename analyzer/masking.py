@@ -18,6 +18,7 @@ NAMES: tuple[str, ...] = (
     *("pass", "Pass", "PASS", "pwd", "PWD", "Pwd", "redential", "CREDENTIAL", "ecret", "ECRET", "key", "Key", "KEY"),
     *("oken", "OKEN", "uthorization", "AUTHORIZATION", "ookie", "COOKIE", "earer", "BEARER"),
 )
+_FOLDED = ("pass", "pwd", "redential", "ecret", "key", "oken", "uthorization", "ookie", "earer")  # the same, lower case
 # A member of JSON text and the start of its value, in as many layers of escapes as there are.
 _MEMBER = re.compile(r"""(\\{0,15}["'])([A-Za-z0-9_.$ -]{2,60})\1\s{0,8}:\s{0,8}(?:\1|(-?[0-9][0-9.eE+-]{3,}))""")
 _NUMBER = "secret-number"
@@ -29,11 +30,12 @@ def spans(text: str) -> list[Secret]:
     """What must not be shown of a text, in order: credentials, and what members of secret names hold."""
     if not redaction.current().on:
         return []
-    found = secrets.find(text)
-    if not any(name in text for name in NAMES):
-        return found
-    named = list(_named(text))
-    return _together(found, named) if named else found
+    found, folded = secrets.find(text), text.lower()
+    for name in _FOLDED:
+        if name in folded:
+            named = list(_named(text))
+            return _together(found, named) if named else found
+    return found
 
 
 def mask(text: str) -> str:
