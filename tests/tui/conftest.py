@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.tui.screens import querybar, workspace
+from analyzer.tui.screens import proving, querybar
 from tests.tui import saved
 from tests.tui.hostile import PAYLOADS
 
@@ -16,7 +16,7 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("NO_COLOR", "TEXTUAL_THEME", "PAGER", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.setattr(workspace, "_REST", 0.001)  # what people wait for is measured elsewhere
+    monkeypatch.setattr(proving, "_REST", 0.001)  # what people wait for is measured elsewhere
     monkeypatch.setattr(querybar, "_PAUSE", 0.02)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 

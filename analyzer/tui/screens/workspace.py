@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.timer import Timer
 
 from analyzer.tui import columns
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
-from analyzer.tui.rows import FrameRows, TextRows
+from analyzer.tui.rows import FrameRows
 from analyzer.tui.screens.place import Bar, Place
 from analyzer.tui.screens.prompts import Prompt
+from analyzer.tui.screens.proving import Proving
 from analyzer.tui.screens.querybar import QueryBar
+from analyzer.tui.screens.querying import Querying
 from analyzer.tui.screens.taking import Taking
 from analyzer.tui.screens.walking import Walking
 from analyzer.visible import visible
@@ -27,13 +28,11 @@ if TYPE_CHECKING:
     from analyzer.tui.app import Spot
     from analyzer.tui.evidence import Shown
     from analyzer.tui.lanes import LaneRows
-    from analyzer.tui.query import Hit, Query
 
-_REST = 0.04  # seconds that the cursor rests before the evidence follows
 _STRIP = 3  # lanes on top
 
 
-class Workspace(Walking, Taking, Place):
+class Workspace(Proving, Querying, Walking, Taking, Place):
     """One session, or all (`session` None), with everything that one key leads to."""
 
     BINDINGS = bindings("workspace")
@@ -68,10 +67,6 @@ class Workspace(Walking, Taking, Place):
         self.shown: Shown | None = None
         self.notes: dict[str, str] = {"findings": "", "events": ""}
         self._wanted: Spot | None = spot
-        self._timer: Timer | None = None
-        self._looking = True  # the evidence of the row under the cursor is still under way
-        self._then: Callable[[], None] | None = None  # what was asked of it meanwhile
-        self._query: tuple[Query, str] | None = None
 
     def body(self) -> ComposeResult:
         """The panes, and the query bar."""
@@ -229,126 +224,6 @@ class Workspace(Walking, Taking, Place):
         if self.owner.case is not None and not strip.model.height:
             self.call_after_refresh(self._fill_strip)
 
-    # --- evidence ---
-
-    def on_lines_moved(self, message: Lines.Moved) -> None:
-        """The evidence follows the rows; the crumbs and the other pane follow the event."""
-        pane = message.pane
-        if pane.id == "rows":
-            self._looking, self._then = True, None
-            if self._timer is not None:
-                self._timer.stop()
-            self._timer = self.set_timer(_REST, self._look)
-        elif pane.has_focus and pane.id in ("event", "schema"):
-            self.title_line()
-            self._follow_pair(pane)
-
-    def _look(self, wanted: Spot | None = None, *, whole: bool = False) -> None:
-        """Load what proves the row under the cursor (or the spot)."""
-        if not self.standing:
-            return
-        case, glyphs, row = self.case, self.owner.glyphs, self.row()
-        spot, self._wanted = wanted or self._wanted, None
-        finding = spot.finding if spot is not None else (row or {}).get("index")
-        event = spot.event if spot is not None else (row or {}).get("event")
-        if finding is None and event is None:
-            self._show(None)
-            return
-        focus = spot.address if spot is not None else ""
-
-        def work(stale: Callable[[], bool]) -> Shown:
-            from analyzer.tui import evidence
-
-            del stale
-            if finding is not None:
-                return evidence.of_finding(case, finding, glyphs, whole=whole)
-            assert event is not None
-            return evidence.of_event(case, event, glyphs, focus=focus, whole=whole)
-
-        def then(shown: Shown) -> None:
-            self._show(shown)
-            if spot is not None:
-                if spot.address:
-                    self.event_pane.go(spot.address)
-                if spot.pane in ("event", "schema"):
-                    self.enter_pane(spot.pane)
-
-        self.in_background("evidence", work, then)
-
-    def _show(self, shown: Shown | None) -> None:
-        self.shown = shown
-        event, schema = self.event_pane, self.schema_pane
-        if shown is None or shown.model is None:
-            trouble = shown.trouble if shown is not None else "nothing is selected"
-            event.show(TextRows([[(visible(trouble, limit=300), "dim")]]))
-        else:
-            event.show(shown.model, shown.cursor)
-            self.bar.names.learn(shown.model.raw)
-        event.entitle(self._event_title(shown))
-        finding = (shown.finding if shown is not None else None) or {}
-        words = [visible(finding.get("message") or "", limit=600)]
-        words += [f"do: {visible(finding['hint'], limit=300)}"] if finding.get("hint") else []
-        self.query_one("#says", Bar).put("  ".join(words))
-        self.query_one("#says").display = self.mode == "findings"
-        judged = shown.judged if shown is not None else None
-        if judged is None:
-            schema.show(TextRows([[("no schema judged this", "dim")]]))
-            schema.entitle("schema")
-        else:
-            from analyzer.tui.jsonlines import JsonLines
-
-            model = JsonLines(judged.raw, glyphs=self.owner.glyphs, flagged=judged.flagged)
-            schema.show(model, model.nearest(judged.focus))
-            schema.entitle(f"schema {judged.origin} · {visible(judged.schema_id[:12])}")
-        self._column()
-        self.title_line()
-        self.bar.rerun()
-        act, self._looking, self._then = self._then, False, None
-        if act is not None:
-            act()
-
-    def with_evidence(self, act: Callable[[], None]) -> None:
-        """Do what needs the evidence: now, or when it is there."""
-        if self._looking:
-            self._then = act
-        else:
-            act()
-
-    def _event_title(self, shown: Shown | None) -> str:
-        if shown is None or shown.place is None:
-            return "event"
-        place = shown.place
-        seq = place.seq if place.seq is not None else (shown.finding or {}).get("seq")
-        tool = f" · {visible(shown.tool.rpartition(':')[2], limit=30)}" if shown.tool else ""
-        return f"event {visible(shown.session or '?', limit=30)}:{seq if seq is not None else '?'}{tool}"
-
-    def _column(self) -> None:
-        """Show in the lanes where the row stands."""
-        from analyzer.tui.lanes import LaneRows
-
-        strip, row = self.query_one("#strip", Lines), self.row()
-        model = strip.model
-        if isinstance(model, LaneRows) and row is not None and row["seq"] is not None and self.session is not None:
-            points = model.lanes.points
-            at = points["x"].filter(points["seq"] == row["seq"])
-            if not at.is_empty():
-                model.column = model.column_of(at[0], strip.size.width - 1)
-                strip.redraw()
-
-    def _follow_pair(self, pane: Lines) -> None:
-        """Move the other pane to the keyword (or the member) that belongs to the one under the cursor."""
-        if self.shown is None or not isinstance(pane, JsonPane) or not self.shown.pairs:
-            return
-        address = pane.address
-        if pane.id == "event":
-            other = next((there for here, there in self.shown.pairs if here == address), None)
-            if other is not None:
-                self.schema_pane.go(other)
-        else:
-            other = next((here for here, there in self.shown.pairs if there == address), None)
-            if other is not None:
-                self.event_pane.go(other)
-
     # --- in and out ---
 
     def enter_pane(self, name: str) -> None:
@@ -475,120 +350,3 @@ class Workspace(Walking, Taking, Place):
             self.texts["findings"] = f"pointer:{message.address}" if message.address else ""
             self.fill_rows()
             self.enter_pane("rows")
-
-    # --- query ---
-
-    def action_query(self) -> None:
-        """Open the query bar."""
-        self.open_query(None, None)
-
-    def open_query(self, text: str | None, scope: int | None) -> None:
-        """Open the query bar with an expression."""
-        self.unzoom()
-        self.add_class("-querying")
-        self.bar.open(text, scope)
-
-    def close_query(self) -> None:
-        """Hide the bar and its hits, and stop what it does."""
-        self.cancel("query")
-        self.bar.close()
-        self.remove_class("-querying")
-        self.query_one("#hits", Lines).show(TextRows([]))
-        self.enter_pane("rows")
-
-    def action_scope(self) -> None:
-        """The next scope of the query."""
-        if self.bar.is_open:
-            self.bar.cycle()
-
-    def on_query_bar_left(self) -> None:
-        """On to the hits."""
-        self.enter_pane("hits")
-
-    def on_query_bar_run(self, message: QueryBar.Run) -> None:
-        """Run an expression over its scope in the background; hits appear as they come."""
-        hits = self.query_one("#hits", Lines)
-        if message.query is None:
-            self.cancel("query")
-            hits.show(TextRows([]))
-            return
-        query, case, shown, scope = message.query, self.case, self.shown, message.scope
-        prefix = self.event_pane.path if scope == "this node" else "$"
-        address = self.event_pane.address if scope == "this node" else ""
-        session = self.session or (shown.session if shown is not None else None)
-        table, mode = self.table, self.on_screen
-        raw = shown.model.raw if shown is not None and shown.model is not None else b""
-
-        def post(found: list[Hit], state: str) -> None:
-            self.owner._post(lambda: self._hits(found, state, query))  # noqa: SLF001 - from a thread
-
-        def work(stale: Callable[[], bool]) -> tuple[list[Hit], str] | None:
-            import polars as pl
-
-            from analyzer import pointer
-            from analyzer.tui import query as engine
-
-            if scope in ("this node", "this event"):
-                try:
-                    value = pointer.resolve(engine.decode(raw), address)
-                except LookupError:
-                    return [], "not JSON"
-                return engine.over_value(query, value, prefix), ""
-            events: pl.Series | None = None
-            if scope == "this session":
-                events = case.events.filter(pl.col("session").cast(pl.String) == session)["event"]
-            elif table is not None:
-                frame = table.frame if table.order is None else table.frame[table.order]
-                events = frame["event"] if mode == "events" else case.events_of(frame)
-                if events.len() == case.events.height:
-                    events = None
-            engine.over_events(query, case, events, lambda found, state: None if stale() else post(found, state), stale)
-            return None
-
-        def then(result: tuple[list[Hit], str] | None) -> None:
-            if result is not None:
-                self._hits(*result, query)
-
-        self.bar.state("searching")
-        self.in_background("query", work, then)
-
-    def _hits(self, found: list[Hit], state: str, query: Query) -> None:
-        import polars as pl
-
-        if not self.bar.is_open:
-            return
-        schema = {"event": pl.Int64, "session": pl.String, "seq": pl.Int64, "path": pl.String, "value": pl.String}
-        pane = self.query_one("#hits", Lines)
-        pane.show(FrameRows(pl.DataFrame(found, schema=schema, orient="row"), columns.hits()), pane.cursor)
-        pane.entitle(f"hits · {query.language}")
-        words = f"{len(found):,} {'match' if len(found) == 1 else 'matches'}"
-        self.bar.state(f"{words} · {state} " if state else f"{words} ")
-
-    def _hit(self) -> dict[str, Any] | None:
-        pane = self.query_one("#hits", Lines)
-        model = pane.model
-        return model.record(pane.cursor) if isinstance(model, FrameRows) and model.height else None
-
-    def _to_hit(self) -> None:
-        from analyzer.tui.app import Spot
-        from analyzer.tui.query import pointer_of
-
-        hit = self._hit()
-        if hit is None:
-            return
-        self.owner.remember(self.spot())
-        address = pointer_of(hit["path"])
-        if hit["event"] is None:
-            self.event_pane.go(address)
-            self.enter_pane("event")
-        else:
-            self.go(Spot(self.session, None, hit["event"], "event", address))
-
-    def _keep_hits(self) -> None:
-        model = self.query_one("#hits", Lines).model
-        if not isinstance(model, FrameRows) or not model.height or model.frame["seq"].null_count():
-            self.notify("these hits are all in one event; choose a wider scope with ctrl+s")
-            return
-        self.only = model.frame.select("session", "seq").unique(maintain_order=True)
-        self.fill_rows()
-        self.enter_pane("rows")

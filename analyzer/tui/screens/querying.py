@@ -1,0 +1,158 @@
+"""The query bar of the workspace, and its hits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from analyzer.tui import columns
+from analyzer.tui.lines import Lines
+from analyzer.tui.panes import JsonPane
+from analyzer.tui.rows import FrameRows, TextRows
+from analyzer.tui.screens.place import Place
+from analyzer.tui.screens.querybar import QueryBar
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from analyzer.tui.app import Spot
+    from analyzer.tui.evidence import Shown
+    from analyzer.tui.query import Hit, Query
+
+
+class Querying(Place):
+    """The part of the workspace that asks the events."""
+
+    session: str | None
+    on_screen: str
+    only: pl.DataFrame | None
+    shown: Shown | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
+        @property
+        def bar(self) -> QueryBar: ...  # noqa: D102 - the workspace says
+        @property
+        def table(self) -> FrameRows | None: ...  # noqa: D102 - the workspace says
+        def fill_rows(self) -> None: ...  # noqa: D102 - the workspace says
+        def enter_pane(self, name: str) -> None: ...  # noqa: D102 - the workspace says
+        def unzoom(self) -> None: ...  # noqa: D102 - the workspace says
+        def spot(self) -> Spot: ...  # noqa: D102 - the workspace says
+        def go(self, spot: Spot) -> None: ...  # noqa: D102 - the workspace says
+
+    def action_query(self) -> None:
+        """Open the query bar."""
+        self.open_query(None, None)
+
+    def open_query(self, text: str | None, scope: int | None) -> None:
+        """Open the query bar with an expression."""
+        self.unzoom()
+        self.add_class("-querying")
+        self.bar.open(text, scope)
+
+    def close_query(self) -> None:
+        """Hide the bar and its hits, and stop what it does."""
+        self.cancel("query")
+        self.bar.close()
+        self.remove_class("-querying")
+        self.query_one("#hits", Lines).show(TextRows([]))
+        self.enter_pane("rows")
+
+    def action_scope(self) -> None:
+        """The next scope of the query."""
+        if self.bar.is_open:
+            self.bar.cycle()
+
+    def on_query_bar_left(self) -> None:
+        """On to the hits."""
+        self.enter_pane("hits")
+
+    def on_query_bar_run(self, message: QueryBar.Run) -> None:
+        """Run an expression over its scope in the background; hits appear as they come."""
+        hits = self.query_one("#hits", Lines)
+        if message.query is None:
+            self.cancel("query")
+            hits.show(TextRows([]))
+            return
+        query, case, shown, scope = message.query, self.case, self.shown, message.scope
+        prefix = self.event_pane.path if scope == "this node" else "$"
+        address = self.event_pane.address if scope == "this node" else ""
+        session = self.session or (shown.session if shown is not None else None)
+        table, mode = self.table, self.on_screen
+        raw = shown.model.raw if shown is not None and shown.model is not None else b""
+
+        def post(found: list[Hit], state: str) -> None:
+            self.owner._post(lambda: self._hits(found, state, query))  # noqa: SLF001 - from a thread
+
+        def work(stale: Callable[[], bool]) -> tuple[list[Hit], str] | None:
+            import polars as pl
+
+            from analyzer import pointer
+            from analyzer.tui import query as engine
+
+            if scope in ("this node", "this event"):
+                try:
+                    value = pointer.resolve(engine.decode(raw), address)
+                except LookupError:
+                    return [], "not JSON"
+                return engine.over_value(query, value, prefix), ""
+            events: pl.Series | None = None
+            if scope == "this session":
+                events = case.events.filter(pl.col("session").cast(pl.String) == session)["event"]
+            elif table is not None:
+                frame = table.frame if table.order is None else table.frame[table.order]
+                events = frame["event"] if mode == "events" else case.events_of(frame)
+                if events.len() == case.events.height:
+                    events = None
+            engine.over_events(query, case, events, lambda found, state: None if stale() else post(found, state), stale)
+            return None
+
+        def then(result: tuple[list[Hit], str] | None) -> None:
+            if result is not None:
+                self._hits(*result, query)
+
+        self.bar.state("searching")
+        self.in_background("query", work, then)
+
+    def _hits(self, found: list[Hit], state: str, query: Query) -> None:
+        import polars as pl
+
+        if not self.bar.is_open:
+            return
+        schema = {"event": pl.Int64, "session": pl.String, "seq": pl.Int64, "path": pl.String, "value": pl.String}
+        pane = self.query_one("#hits", Lines)
+        pane.show(FrameRows(pl.DataFrame(found, schema=schema, orient="row"), columns.hits()), pane.cursor)
+        pane.entitle(f"hits · {query.language}")
+        words = f"{len(found):,} {'match' if len(found) == 1 else 'matches'}"
+        self.bar.state(f"{words} · {state} " if state else f"{words} ")
+
+    def _hit(self) -> dict[str, Any] | None:
+        pane = self.query_one("#hits", Lines)
+        model = pane.model
+        return model.record(pane.cursor) if isinstance(model, FrameRows) and model.height else None
+
+    def _to_hit(self) -> None:
+        from analyzer.tui.app import Spot
+        from analyzer.tui.query import pointer_of
+
+        hit = self._hit()
+        if hit is None:
+            return
+        self.owner.remember(self.spot())
+        address = pointer_of(hit["path"])
+        if hit["event"] is None:
+            self.event_pane.go(address)
+            self.enter_pane("event")
+        else:
+            self.go(Spot(self.session, None, hit["event"], "event", address))
+
+    def _keep_hits(self) -> None:
+        model = self.query_one("#hits", Lines).model
+        if not isinstance(model, FrameRows) or not model.height or model.frame["seq"].null_count():
+            self.notify("these hits are all in one event; choose a wider scope with ctrl+s")
+            return
+        self.only = model.frame.select("session", "seq").unique(maintain_order=True)
+        self.fill_rows()
+        self.enter_pane("rows")
