@@ -100,17 +100,19 @@ class Mcp(Adapter):
     def _take(self, record: Line, raw: bytes, pointer: str) -> bool:
         """A message, an envelope or an exchange; false where it is of another wire."""
         server = bytes(record.server)
-        about = (when_of(record), server if server[:1] == b'"' else b"", None, record.dir or record.direction)
+        place = Place(pointer, when_of(record), server if server[:1] == b'"' else b"", record.dir or record.direction)
         if record.msg is not None and record.msg.jsonrpc is not None:
-            return self._traffic.message(record.msg, Place(pointer + "/msg", *about))
+            place.pointer += "/msg"
+            return self._traffic.message(record.msg, place)
         if record.jsonrpc is not None and (record.method is not None or record.id or record.error or record.result):
-            return self._traffic.message(record, Place(pointer, *about))
+            return self._traffic.message(record, place)
         if first(record.http) == b"{" or first(record.request) == b"{":
-            return self._exchange(record, raw, Place(pointer, *about))
+            return self._exchange(record, raw, place)
         for name in ENVELOPES[1:]:
             inner: Raw = getattr(record, name)
             if first(inner) in (b"{", b"[", b'"'):
-                return self._body(inner, Place(f"{pointer}/{name}", *about))
+                place.pointer += f"/{name}"
+                return self._body(inner, place)
         return False
 
     def _exchange(self, record: Line, raw: bytes, place: Place) -> bool:

@@ -34,15 +34,15 @@ class Connection(msgspec.Struct):
     page: int = 0  # event of the newest
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
+class Place(msgspec.Struct, gc=False):
     """Where a message stands in its record, and what the envelope says."""
 
     pointer: str = ""
     when: str | float | None = None
     server: bytes = b""
     """As the envelope writes it, in JSON."""
-    session: str | None = None
     toward: str | None = None
+    session: str | None = None
     opaque: bool = False  # it stands in a text, where no pointer leads
 
 

@@ -141,10 +141,10 @@ def header(raw: Raw, name: str) -> str | None:
 
 def when_of(record: Line) -> str | int | float | None:
     """When the recorder says it was."""
-    for when in (record.ts, record.timestamp, record.recorded_at):
-        if when is not None:
-            return when
-    return text_of(record.time) if record.time else None
+    if record.ts is not None:
+        return record.ts
+    when = record.timestamp if record.timestamp is not None else record.recorded_at
+    return when if when is not None else text_of(record.time) if record.time else None
 
 
 def knows(record: Any) -> bool:
