@@ -11,52 +11,18 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.converse.messages import said_of, words_of
+from analyzer.read.converse.stream import EVENTS, Streaming
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
+from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Recorded, exchange_of
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Int64, Raw, arguments, first
+from analyzer.read.values import ABSENT, Raw, first
 
 _URL = re.compile(r"/model/([^/]+)/converse(?:-stream)?(?:$|\?)")
-_STREAM = (
-    *("messageStart", "contentBlockStart", "contentBlockDelta"),
-    *("contentBlockStop", "messageStop", "metadata"),
-)
-
-
-class ToolUse(msgspec.Struct, gc=False):
-    """A call."""
-
-    toolUseId: str | None = None  # noqa: N815 - the wire's names
-    name: str | None = None
-    input: Raw = ABSENT
-
-
-class ToolResult(msgspec.Struct, gc=False):
-    """A result."""
-
-    toolUseId: str | None = None  # noqa: N815
-    content: Raw = ABSENT
-    status: str | None = None
-
-
-class Part(msgspec.Struct, gc=False):
-    """A block of a message's content, or of a result's."""
-
-    text: str | None = None
-    json: Raw = ABSENT
-    toolUse: Raw = ABSENT  # noqa: N815
-    toolResult: Raw = ABSENT  # noqa: N815
-
-
-class Message(msgspec.Struct, gc=False):
-    """A message."""
-
-    role: str | None = None
-    content: Raw = ABSENT
 
 
 class _Output(msgspec.Struct, gc=False):
@@ -68,17 +34,8 @@ class _Tools(msgspec.Struct, gc=False):
 
 
 class _Logged(msgspec.Struct, gc=False):
-    inputBodyJson: Raw = ABSENT  # noqa: N815
+    inputBodyJson: Raw = ABSENT  # noqa: N815 - the wire's names
     outputBodyJson: Raw = ABSENT  # noqa: N815
-
-
-class _Piece(msgspec.Struct, gc=False):
-    contentBlockIndex: Int64 | None = None  # noqa: N815
-    start: Raw = ABSENT
-    delta: Raw = ABSENT
-    stopReason: str | None = None  # noqa: N815
-    toolUse: Raw = ABSENT  # noqa: N815
-    text: str | None = None
 
 
 class Record(Recorded, gc=False):
@@ -98,29 +55,9 @@ class Record(Recorded, gc=False):
 
 
 _record = msgspec.json.Decoder(Record).decode
-_message = msgspec.json.Decoder(Message).decode
-_part = msgspec.json.Decoder(Part).decode
-_use = msgspec.json.Decoder(ToolUse).decode
-_result = msgspec.json.Decoder(ToolResult).decode
 _output = msgspec.json.Decoder(_Output).decode
 _tools = msgspec.json.Decoder(_Tools).decode
 _logged = msgspec.json.Decoder(_Logged).decode
-_piece = msgspec.json.Decoder(_Piece).decode
-
-
-class _Open(msgspec.Struct):
-    """A call that comes in pieces."""
-
-    use: ToolUse
-    pieces: list[str] = []
-
-
-class _Stream(msgspec.Struct):
-    """A reply that comes in pieces."""
-
-    place: Place
-    calls: dict[int, _Open] = {}
-    texts: list[str] = []
 
 
 class BedrockConverse(RecordAdapter[Record]):
@@ -142,9 +79,9 @@ class BedrockConverse(RecordAdapter[Record]):
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._records = Decoding(source, rows, _record, self.knows)
-        self._dialogue = Dialogue(self.name, rows, _said)
-        self._exchanged = Exchanged(rows, self._dialogue, self._end)
-        self._stream: _Stream | None = None
+        self._dialogue = Dialogue(self.name, rows, said_of)
+        self._streaming = Streaming(self._dialogue)
+        self._exchanged = Exchanged(rows, self._dialogue, self._streaming.end)
         self._memories = (self._dialogue,)
 
     @staticmethod
@@ -159,7 +96,7 @@ class BedrockConverse(RecordAdapter[Record]):
         output = record.get("output")
         if isinstance(output, dict) and isinstance(output.get("message"), dict):
             return 1.0 if "stopReason" in record else 0.5
-        if len(record) == 1 and next(iter(record)) in _STREAM[:5] and isinstance(next(iter(record.values())), dict):
+        if len(record) == 1 and next(iter(record)) in EVENTS[:5] and isinstance(next(iter(record.values())), dict):
             return 1.0
         for half in (record.get("http"), record.get("request"), record):
             if not isinstance(half, dict):
@@ -174,7 +111,7 @@ class BedrockConverse(RecordAdapter[Record]):
 
     def close(self) -> None:
         """A stream that breaks off."""
-        self._end()
+        self._streaming.end()
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -187,15 +124,16 @@ class BedrockConverse(RecordAdapter[Record]):
             self._asked(record, place, record.modelId)
             return True
         if first(record.output) == b"{" and (record.stopReason is not None or not record.input):
-            self._end()
+            self._streaming.end()
             message = held(_output, record.output, _Output())[0].message
-            self._answer(_said(bytes(message)), record, place)
+            self._answer(said_of(bytes(message)), record, place)
             return True
-        if any(first(getattr(record, name)) == b"{" for name in _STREAM):
-            self._piece(record, place)
-            return True
+        for name in EVENTS:
+            if first(getattr(record, name)) == b"{":
+                self._streaming.take(name, getattr(record, name), place)
+                return True
         if first(record.error) == b"{" and not record.request:
-            self._end()
+            self._streaming.end()
             self._dialogue.fail(place)
             return True
         if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
@@ -203,7 +141,7 @@ class BedrockConverse(RecordAdapter[Record]):
         return False
 
     def _asked(self, record: Record, place: Place, model: str | None) -> None:
-        self._end()
+        self._streaming.end()
         config = held(_tools, record.toolConfig, _Tools())[0]
         ask = Ask(
             listed(record.messages),
@@ -211,7 +149,7 @@ class BedrockConverse(RecordAdapter[Record]):
             tools_to="/toolConfig/tools",
             shape="bedrock",
             model=model,
-            instructions=_words(record.system),
+            instructions=words_of(record.system),
         )
         self._dialogue.ask(ask, place)
 
@@ -233,7 +171,7 @@ class BedrockConverse(RecordAdapter[Record]):
         for index, frame in enumerate(listed(answered)):
             inside = _inside(place, f"/output/outputBodyJson/{index}")
             self._take(held(_record, frame, Record())[0], frame, inside)
-        self._end()
+        self._streaming.end()
 
     def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
@@ -257,93 +195,6 @@ class BedrockConverse(RecordAdapter[Record]):
         return True
 
     # --- streams ----------------------------------------------------------------------------------------------------
-
-    def _piece(self, record: Record, place: Place) -> None:
-        name = next(name for name in _STREAM if first(getattr(record, name)) == b"{")
-        piece = held(_piece, getattr(record, name), _Piece())[0]
-        if name == "messageStart" or (self._stream is None and name != "metadata"):
-            self._end()
-            self._stream = _Stream(place)
-        self._dialogue.move(place)
-        self._dialogue.cursor.event(name, "delta", self._dialogue.session)
-        stream = self._stream
-        if stream is None:
-            return
-        stream.place = place
-        index = piece.contentBlockIndex or 0
-        if name == "contentBlockStart":
-            start = held(_piece, piece.start, _Piece())[0]
-            if first(start.toolUse) == b"{":
-                stream.calls[index] = _Open(held(_use, start.toolUse, ToolUse())[0])
-        elif name == "contentBlockDelta":
-            delta = held(_piece, piece.delta, _Piece())[0]
-            stream.texts += [delta.text] if delta.text else []
-            if first(delta.toolUse) == b"{":
-                use = held(_use, delta.toolUse, ToolUse())[0]
-                text = arguments(use.input)[0] if use.input else None
-                stream.calls.setdefault(index, _Open(ToolUse())).pieces += [text] if text else []
-        elif name == "messageStop":
-            self._end(piece.stopReason or "end_turn")
-
-    def _end(self, stop: str | None = None) -> None:
-        """The streamed reply is whole, or it breaks off."""
-        stream, self._stream = self._stream, None
-        if stream is None:
-            return
-        cut = "in_progress" if stop is None else "incomplete" if stop == "max_tokens" else None
-        last = max(stream.calls, default=0)
-        calls = [
-            Call(
-                *(each.use.toolUseId, each.use.name, "".join(each.pieces) or "{}", "object"),
-                status=cut if index == last else None,
-            )
-            for index, each in sorted(stream.calls.items())
-        ]
-        said = Said("assistant", "".join(stream.texts) or None, calls=calls)
-        place = msgspec.structs.replace(stream.place, opaque=True)
-        self._dialogue.answer(said, place, native="converse-stream", stop=stop, stage="stream")
-
-
-def _said(raw: bytes) -> Said:
-    """What one message says."""
-    message, faults = held(_message, raw, Message())
-    said = Said(message.role, faults=faults)
-    texts: list[str] = []
-    for index, each in enumerate(listed(message.content)):
-        part = held(_part, each, Part())[0]
-        to = f"/content/{index}"
-        if part.text is not None:
-            texts.append(part.text)
-            said.to = said.to or f"{to}/text"
-        if first(part.toolUse) == b"{":
-            use = held(_use, part.toolUse, ToolUse())[0]
-            text, container = arguments(use.input)
-            where = f"{to}/toolUse" + ("/input" if use.input else "")
-            said.calls = [*said.calls, Call(use.toolUseId, use.name, text, container, where)]
-        if first(part.toolResult) == b"{":
-            result = held(_result, part.toolResult, ToolResult())[0]
-            text, container = _content(result.content)
-            where = f"{to}/toolResult" + ("/content" if result.content else "")
-            success = {"error": False, "success": True}.get(result.status or "")
-            said.results = [*said.results, Result(result.toolUseId, None, text, container, where, success)]
-    said.text = "\n".join(texts) if texts else None
-    return said
-
-
-def _content(raw: Raw) -> tuple[str | None, str]:
-    """The text of a result; a single JSON value is itself."""
-    parts = [held(_part, each, Part())[0] for each in listed(raw)]
-    values = [part.json for part in parts if part.json]
-    if len(parts) == 1 and values:
-        return arguments(values[0])
-    if first(raw) != b"[":
-        return arguments(raw)
-    texts = [part.text if part.text is not None else bytes(part.json).decode() for part in parts]
-    return "\n".join(filter(None, texts)), "parts"
-
-
-def _words(raw: Raw) -> str | None:
-    return "\n".join(filter(None, (held(_part, each, Part())[0].text for each in listed(raw)))) or None
 
 
 def _inside(place: Place, member: str) -> Place:

@@ -13,61 +13,23 @@ import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
+from analyzer.read.dialogue import Ask, Dialogue
 from analyzer.read.dialogue.exchanged import Exchanged
+from analyzer.read.google.contents import said_of
+from analyzer.read.google.replies import Replies
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded, exchange_of
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Int64, Raw, arguments, first, text_of
+from analyzer.read.values import ABSENT, Raw, first
 
 _MODEL = re.compile(r"/models/([^/:?]+):(?:stream)?[gG]enerateContent")
 _METHOD = re.compile(r":(?:stream)?[gG]enerateContent(?:$|\?)")
-_ROLES = {"model": "assistant", None: "user"}
-
-
-class Part(msgspec.Struct, gc=False, rename="camel"):
-    """A part of a content: a text, a call, a result, code that the provider ran."""
-
-    text: str | None = None
-    thought: bool | None = None
-    function_call: Raw = ABSENT
-    function_response: Raw = ABSENT
-    executable_code: Raw = ABSENT
-    code_execution_result: Raw = ABSENT
-
-
-class Function(msgspec.Struct, gc=False):
-    """A call or a result."""
-
-    id: str | None = None
-    name: str | None = None
-    args: Raw = ABSENT
-    response: Raw = ABSENT
-
-
-class Content(msgspec.Struct, gc=False):
-    """A message."""
-
-    role: str | None = None
-    parts: Raw = ABSENT
-
-
-class Candidate(msgspec.Struct, gc=False, rename="camel"):
-    """One of the alternatives of a response."""
-
-    content: Raw = ABSENT
-    finish_reason: str | None = None
-    index: Int64 | None = None
 
 
 class _Config(msgspec.Struct, gc=False, rename="camel"):
     response_schema: Raw = ABSENT
     response_json_schema: Raw = ABSENT
-
-
-class _Outcome(msgspec.Struct, gc=False):
-    error: Raw = ABSENT
 
 
 class Record(Recorded, gc=False):
@@ -84,22 +46,7 @@ class Record(Recorded, gc=False):
 
 _record = msgspec.json.Decoder(Record).decode
 _records = msgspec.json.Decoder(list[Raw]).decode
-_content = msgspec.json.Decoder(Content).decode
-_parts = msgspec.json.Decoder(list[Part]).decode
-_part = msgspec.json.Decoder(Part).decode
-_function = msgspec.json.Decoder(Function).decode
-_candidates = msgspec.json.Decoder(list[Candidate]).decode
 _config = msgspec.json.Decoder(_Config).decode
-_outcome = msgspec.json.Decoder(_Outcome).decode
-
-
-class _Stream(msgspec.Struct):
-    """A reply that comes in pieces: each holds whole parts."""
-
-    id: str
-    place: Place
-    said: Said
-    stop: str | None = None
 
 
 class Gemini(RecordAdapter[Record]):
@@ -122,9 +69,9 @@ class Gemini(RecordAdapter[Record]):
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
         self._records = Decoding(source, rows, _record, self.knows)
-        self._dialogue = Dialogue(self.name, rows, _said, positional=True)
-        self._exchanged = Exchanged(rows, self._dialogue, self._end)
-        self._stream: _Stream | None = None
+        self._dialogue = Dialogue(self.name, rows, said_of, positional=True)
+        self._replies = Replies(self._dialogue)
+        self._exchanged = Exchanged(rows, self._dialogue, self._replies.end)
         self._memories = (self._dialogue,)
 
     @staticmethod
@@ -156,20 +103,21 @@ class Gemini(RecordAdapter[Record]):
 
     def close(self) -> None:
         """A stream that breaks off."""
-        self._end()
+        self._replies.end()
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         del raw
         if first(record.candidates) == b"[" or record.prompt_feedback or (record.usage and record.response_id):
-            self._reply(record, place)
+            event, faults = self._replies.take(record.candidates, record.response_id, place)
+            self._rows.faults += [(event, None, *fault) for fault in faults]
             return True
         if first(record.contents) in (b"[", b"{"):
             self._asked(record, place, record.model)
             return True
         if first(record.error) == b"{" and not record.request:
-            self._end()
+            self._replies.end()
             self._dialogue.fail(place)
             return True
         if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
@@ -180,11 +128,11 @@ class Gemini(RecordAdapter[Record]):
         return self._take(record, raw, place, top=False)
 
     def _asked(self, record: Record, place: Place, model: str | None) -> None:
-        self._end()
+        self._replies.end()
         single = first(record.contents) == b"{"
         config = held(_config, record.config, _Config())[0]
         form = bytes(config.response_schema or config.response_json_schema).decode() or None
-        system = _said(bytes(record.system_instruction)).text if first(record.system_instruction) == b"{" else None
+        system = said_of(bytes(record.system_instruction)).text if first(record.system_instruction) == b"{" else None
         ask = Ask(
             [bytes(record.contents)] if single else listed(record.contents),
             "" if single else "/contents",
@@ -218,100 +166,6 @@ class Gemini(RecordAdapter[Record]):
             *(exchange, place, self._records), asked=asked, ask=ask, take=self._inside, frames=_frames
         )
         return True
-
-    # --- responses --------------------------------------------------------------------------------------------------
-
-    def _reply(self, record: Record, place: Place) -> None:
-        """A response, whole or the next piece of one."""
-        candidates, faults = held(_candidates, record.candidates, list[Candidate]())
-        name = record.response_id or ""
-        stream = self._stream
-        if stream is not None and stream.id != name:
-            self._end()
-            stream = None
-        chosen = next((each for each in candidates if each.index in (None, 0)), Candidate())
-        said = _said(bytes(chosen.content)) if chosen.content else Said()
-        whole = stream is None and not place.opaque and (chosen.finish_reason is not None or not candidates)
-        if whole:
-            event = self._dialogue.answer(
-                said,
-                place,
-                native="generateContent",
-                to="/candidates/0/content",
-                reply=name or None,
-                stop=chosen.finish_reason,
-            )
-            self._rows.faults += [(event, None, *fault) for fault in faults]
-            return
-        if stream is None:
-            stream = self._stream = _Stream(name, place, Said("assistant"))
-        if not place.opaque:
-            self._dialogue.move(place)
-            self._dialogue.cursor.event("streamGenerateContent", "delta", self._dialogue.session)
-        stream.place = place
-        stream.said.text = (stream.said.text or "") + said.text if said.text is not None else stream.said.text
-        stream.said.calls = [*stream.said.calls, *said.calls]
-        stream.said.results = [*stream.said.results, *said.results]
-        stream.stop = chosen.finish_reason or stream.stop
-
-    def _end(self) -> None:
-        """The streamed reply is whole, or it breaks off."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            place = msgspec.structs.replace(stream.place, opaque=True)
-            self._dialogue.answer(
-                stream.said,
-                place,
-                native="streamGenerateContent",
-                reply=stream.id or None,
-                stop=stream.stop,
-                stage="stream",
-            )
-
-
-def _said(raw: bytes) -> Said:
-    """What one content says."""
-    content, faults = held(_content, raw, Content())
-    said = Said(_ROLES.get(content.role, content.role), faults=faults)
-    texts: list[str] = []
-    for index, part in enumerate(_parts_of(content.parts)):
-        to = f"/parts/{index}"
-        if part.text is not None and not part.thought:
-            texts.append(part.text)
-            said.to = said.to or f"{to}/text"
-        if first(part.function_call) == b"{":
-            call = held(_function, part.function_call, Function())[0]
-            text, container = arguments(call.args)
-            where = f"{to}/functionCall" + ("/args" if call.args else "")
-            said.calls = [*said.calls, Call(call.id or None, call.name, text, container, where)]
-        if first(part.function_response) == b"{":
-            said.results = [*said.results, _result(part.function_response, to)]
-        if first(part.executable_code) == b"{":
-            text, container = arguments(part.executable_code)
-            where = f"{to}/executableCode"
-            call_ = Call(None, "code_execution", text, container, where, "hosted", owed_by="server")
-            said.calls = [*said.calls, call_]
-        if first(part.code_execution_result) == b"{":
-            text, container = arguments(part.code_execution_result)
-            where = f"{to}/codeExecutionResult"
-            said.results = [*said.results, Result(None, "code_execution", text, container, where)]
-    said.text = "\n".join(texts) if texts else None
-    return said
-
-
-def _result(raw: Raw, to: str) -> Result:
-    result = held(_function, raw, Function())[0]
-    text, container = arguments(result.response)
-    failed = container == "object" and text_of(held(_outcome, result.response, _Outcome())[0].error) is not None
-    where = f"{to}/functionResponse" + ("/response" if result.response else "")
-    return Result(result.id or None, result.name, text, container, where, False if failed else None)
-
-
-def _parts_of(raw: Raw) -> list[Part]:
-    try:
-        return _parts(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return [held(_part, each, Part())[0] for each in listed(raw)]
 
 
 def _frames(body: Body[Record]) -> list[bytes]:

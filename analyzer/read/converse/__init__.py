@@ -1,0 +1,1 @@
+"""What the adapter of Bedrock Converse is made of."""

@@ -1,0 +1,1 @@
+"""What the adapter of Gemini is made of."""

@@ -1,0 +1,94 @@
+"""Contents: the messages of generateContent, their parts, and what they say."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.read.dialogue import Call, Result, Said
+from analyzer.read.members import held, listed
+from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
+
+_ROLES = {"model": "assistant", None: "user"}
+
+
+class Part(msgspec.Struct, gc=False, rename="camel"):
+    """A part of a content: a text, a call, a result, code that the provider ran."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: Raw = ABSENT
+    function_response: Raw = ABSENT
+    executable_code: Raw = ABSENT
+    code_execution_result: Raw = ABSENT
+
+
+class Function(msgspec.Struct, gc=False):
+    """A call or a result."""
+
+    id: str | None = None
+    name: str | None = None
+    args: Raw = ABSENT
+    response: Raw = ABSENT
+
+
+class Content(msgspec.Struct, gc=False):
+    """A message."""
+
+    role: str | None = None
+    parts: Raw = ABSENT
+
+
+class _Outcome(msgspec.Struct, gc=False):
+    error: Raw = ABSENT
+
+
+_content = msgspec.json.Decoder(Content).decode
+_parts = msgspec.json.Decoder(list[Part]).decode
+_part = msgspec.json.Decoder(Part).decode
+_function = msgspec.json.Decoder(Function).decode
+_outcome = msgspec.json.Decoder(_Outcome).decode
+
+
+def said_of(raw: bytes) -> Said:
+    """What one content says."""
+    content, faults = held(_content, raw, Content())
+    said = Said(_ROLES.get(content.role, content.role), faults=faults)
+    texts: list[str] = []
+    for index, part in enumerate(_parts_of(content.parts)):
+        to = f"/parts/{index}"
+        if part.text is not None and not part.thought:
+            texts.append(part.text)
+            said.to = said.to or f"{to}/text"
+        if first(part.function_call) == b"{":
+            call = held(_function, part.function_call, Function())[0]
+            text, container = arguments(call.args)
+            where = f"{to}/functionCall" + ("/args" if call.args else "")
+            said.calls = [*said.calls, Call(call.id or None, call.name, text, container, where)]
+        if first(part.function_response) == b"{":
+            said.results = [*said.results, _result(part.function_response, to)]
+        if first(part.executable_code) == b"{":
+            text, container = arguments(part.executable_code)
+            where = f"{to}/executableCode"
+            call_ = Call(None, "code_execution", text, container, where, "hosted", owed_by="server")
+            said.calls = [*said.calls, call_]
+        if first(part.code_execution_result) == b"{":
+            text, container = arguments(part.code_execution_result)
+            where = f"{to}/codeExecutionResult"
+            said.results = [*said.results, Result(None, "code_execution", text, container, where)]
+    said.text = "\n".join(texts) if texts else None
+    return said
+
+
+def _result(raw: Raw, to: str) -> Result:
+    result = held(_function, raw, Function())[0]
+    text, container = arguments(result.response)
+    failed = container == "object" and text_of(held(_outcome, result.response, _Outcome())[0].error) is not None
+    where = f"{to}/functionResponse" + ("/response" if result.response else "")
+    return Result(result.id or None, result.name, text, container, where, False if failed else None)
+
+
+def _parts_of(raw: Raw) -> list[Part]:
+    try:
+        return _parts(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return [held(_part, each, Part())[0] for each in listed(raw)]

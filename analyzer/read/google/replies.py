@@ -1,0 +1,77 @@
+"""Replies of generateContent: whole ones, and those that come in pieces."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.read.dialogue import Dialogue, Said
+from analyzer.read.google.contents import said_of
+from analyzer.read.members import held
+from analyzer.read.openai.cursor import Place
+from analyzer.read.recover import Fault
+from analyzer.read.values import ABSENT, Int64, Raw
+
+
+class Candidate(msgspec.Struct, gc=False, rename="camel"):
+    """One of the alternatives of a response."""
+
+    content: Raw = ABSENT
+    finish_reason: str | None = None
+    index: Int64 | None = None
+
+
+class _Stream(msgspec.Struct):
+    """A reply that comes in pieces: each holds whole parts."""
+
+    id: str
+    place: Place
+    said: Said
+    stop: str | None = None
+
+    def add(self, said: Said, stop: str | None) -> None:
+        """Take the next piece."""
+        whole = self.said
+        whole.text = (whole.text or "") + said.text if said.text is not None else whole.text
+        whole.calls = [*whole.calls, *said.calls]
+        whole.results = [*whole.results, *said.results]
+        self.stop = stop or self.stop
+
+
+_candidates = msgspec.json.Decoder(list[Candidate]).decode
+
+
+class Replies:
+    """Takes responses, one reply at a time."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._dialogue = dialogue
+        self._stream: _Stream | None = None
+
+    def take(self, raw: Raw, response: str | None, place: Place) -> tuple[int | None, list[Fault]]:
+        """The candidates of a response, whole or the next piece of one; its event, if whole, and what is wrong."""
+        candidates, faults = held(_candidates, raw, list[Candidate]())
+        name = response or ""
+        if self._stream is not None and self._stream.id != name:
+            self.end()
+        chosen = next((each for each in candidates if each.index in (None, 0)), Candidate())
+        said = said_of(bytes(chosen.content)) if chosen.content else Said()
+        stop = chosen.finish_reason
+        if self._stream is None and not place.opaque and (stop is not None or not candidates):
+            native, to = "generateContent", "/candidates/0/content"
+            return self._dialogue.answer(said, place, native=native, to=to, reply=response or None, stop=stop), faults
+        if self._stream is None:
+            self._stream = _Stream(name, place, Said("assistant"))
+        if not place.opaque:
+            self._dialogue.move(place)
+            self._dialogue.cursor.event("streamGenerateContent", "delta", self._dialogue.session)
+        self._stream.place = place
+        self._stream.add(said, stop)
+        return None, []
+
+    def end(self) -> None:
+        """The streamed reply is whole, or it breaks off."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            place = msgspec.structs.replace(stream.place, opaque=True)
+            native, reply = "streamGenerateContent", stream.id or None
+            self._dialogue.answer(stream.said, place, native=native, reply=reply, stop=stream.stop, stage="stream")
