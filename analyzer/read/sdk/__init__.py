@@ -1,0 +1,1 @@
+"""What the adapter of the Agents SDK is made of."""

@@ -1,0 +1,84 @@
+"""Spans of exported traces: turns, agents, and the tools that were run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.read.openai.cursor import Cursor
+from analyzer.read.rows import Rows
+from analyzer.read.sdk.records import Record, Span
+from analyzer.read.values import arguments, first, text_of
+
+_TRUNCATED = "... [truncated]"
+
+
+class _Turn(msgspec.Struct, gc=False):
+    sdk_span_type: str | None = None
+    agent_name: str | None = None
+
+
+class _Mcp(msgspec.Struct, gc=False):
+    server: str | None = None
+
+
+class _Failure(msgspec.Struct, gc=False):
+    message: str | None = None
+
+
+class Spans:
+    """Appends the rows of the spans of one source."""
+
+    def __init__(self, wire: str, rows: Rows, cursor: Cursor) -> None:
+        self._wire = wire
+        self._rows = rows
+        self._cursor = cursor
+
+    def take(self, record: Record) -> None:
+        """One span."""
+        span = record.span_data or Span()
+        native, session, turn = span.type or "span", record.trace_id, record.parent_id
+        error = text_of(record.error)
+        if first(record.error) == b"{":
+            error = msgspec.json.decode(record.error, type=_Failure).message or error
+        if native == "function":
+            event, opaque = self._cursor.event(native, "item", session, turn=turn, when=record.started_at)
+            self._executed(record, span, event, error, opaque=opaque)
+            return
+        told = msgspec.json.decode(span.data, type=_Turn) if first(span.data) == b"{" else _Turn()
+        kind = "turn" if told.sdk_span_type == "turn" else "notice"
+        event, _ = self._cursor.event(
+            native, kind, session, turn=record.id if kind == "turn" else None, when=record.started_at
+        )
+        if kind == "turn":
+            status = "completed" if error is None else "failed"
+            self._rows.turn_states.append((event, session, record.id, told.agent_name, None, status, error))
+        elif native == "agent":
+            state = (None, None, span.name, None, None, None, None, None, None, None)
+            self._rows.session_states.append((event, session, *state))
+
+    def _executed(self, record: Record, span: Span, event: int, error: str | None, *, opaque: bool) -> None:
+        """A tool that was run: the arguments it was given and what it returned. The span is the only id there is."""
+        session, turn = record.trace_id, record.parent_id
+        server = msgspec.json.decode(span.mcp_data, type=_Mcp).server if first(span.mcp_data) == b"{" else None
+        text, container = arguments(span.input)
+        status = "completed" if error is None else "failed"
+        if text is None or container == "null":
+            text, told = None, "redacted"
+        else:
+            told = "truncated" if text.endswith(_TRUNCATED) else status
+        shown = (event, session, turn, self._wire, "executor")
+        where = ("", "") if opaque else ("/span_data/input", "/span_data/output")
+        self._rows.call_sightings.append(
+            (
+                *(*shown, None, record.id, None, record.id, "function" if server is None else "mcp", server),
+                *(span.name, text, container, told, "nobody", None, where[0]),
+            )
+        )
+        output = text_of(span.output)
+        cut = output is not None and output.endswith(_TRUNCATED)
+        self._rows.result_sightings.append(
+            (
+                *(*shown, record.id, None, record.id, span.name, error is None, "truncated" if cut else status, error),
+                *(output, "null" if output is None else "text", None, None, None, where[1]),
+            )
+        )
