@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.executions import Execution, execution_in, execution_of, outcome_of
+from analyzer.read.openai.executions import execution_in, execution_of
+from analyzer.read.openai.happened import RAN, TELLING, Happened, kind_of
 from analyzer.read.openai.items import At, Items
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.printed import PRINTED, Printed
@@ -37,7 +38,7 @@ from analyzer.read.openai.rollout import (
 )
 from analyzer.read.openai.thread import Thread
 from analyzer.read.rows import Rows
-from analyzer.read.values import Raw, arguments, first, text_of
+from analyzer.read.values import first, text_of
 
 _NOTICES = frozenset(
     {
@@ -46,10 +47,6 @@ _NOTICES = frozenset(
     }
 )
 _LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"}) | _NOTICES
-_ENDS = {"task_complete": "completed", "turn_complete": "completed", "turn_aborted": "cancelled"}
-_BEGINS = frozenset({"task_started", "turn_started"})
-_RAN = frozenset({"item_completed", "mcp_tool_call_end", "exec_command_end", "dynamic_tool_call_response"})
-_TELLING = _RAN | _BEGINS | _ENDS.keys() | {"thread_rolled_back"}
 
 
 class Codex(RecordAdapter[Line]):
@@ -82,6 +79,7 @@ class Codex(RecordAdapter[Line]):
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
         self._cursor = Cursor(rows)
         self._history = Replaced(self.name, rows, self._cursor, self._thread, self._items)
+        self._happened = Happened(self.name, rows, self._thread)
         self._printed = Printed(rows, self._cursor, self._thread)
         self._memories = (self._thread, self._items.ledger)
 
@@ -150,11 +148,11 @@ class Codex(RecordAdapter[Line]):
         elif native == "event_msg":
             told = event_of(line.payload)
             turn, native = told.turn_id or turn, told.type or ""
-            if native in _TELLING:
-                if native in _RAN and told.item is None:
+            if native in TELLING:
+                if native in RAN and told.item is None:
                     return False
                 ran = None if told.item is None else execution_in(told.item)
-                kind = self._happened(native, event, turn, ran, told.error)
+                kind = self._happened.take(native, event, turn, ran, told.error)
         elif native == "turn_context":
             self._context(event_of(line.payload), event)
             turn, kind = thread.turn, "turn"
@@ -242,10 +240,9 @@ class Codex(RecordAdapter[Line]):
 
     def _event(self, payload: Payload, number: int | None) -> None:
         native, turn = payload.type or "", payload.turn_id or self._thread.turn
-        kind = "turn" if native in _BEGINS or native in _ENDS else "notice"
-        event, _ = self._cursor.event(native, kind, self._thread.session, turn=turn, number=number)
-        ran = execution_of(payload) if native in _RAN else None
-        self._happened(native, event, turn, ran, payload.error)
+        event, _ = self._cursor.event(native, kind_of(native), self._thread.session, turn=turn, number=number)
+        ran = execution_of(payload) if native in RAN else None
+        self._happened.take(native, event, turn, ran, payload.error)
 
     def _context(self, told: Event | Payload, event: int) -> None:
         thread = self._thread
@@ -270,46 +267,6 @@ class Codex(RecordAdapter[Line]):
         event, _ = self._cursor.event(native, "item", thread.session, turn=turn, number=number)
         at = At(event, thread.session, turn, emission=emission, member="/payload")
         self._items.take(payload, at)
-
-    def _happened(self, native: str, event: int, turn: str | None, ran: Execution | None, error: Raw) -> str:
-        """Append what an event tells; the kind of the event."""
-        thread = self._thread
-        if native in _BEGINS or native in _ENDS:
-            status = _ENDS.get(native, "in_progress")
-            self._rows.turn_states.append((event, thread.session, turn, None, None, status, text_of(error)))
-            thread.turn = turn
-            return "turn"
-        if native in _RAN:
-            if ran is not None:
-                self._executed(ran, event, turn)
-        elif native == "thread_rolled_back":
-            self._rows.summaries.append((event, thread.session, turn, "rollback", None, None))
-        return "notice"
-
-    def _executed(self, ran: Execution, event: int, turn: str | None) -> None:
-        """What was run for a call: its arguments, and its result where that is not in the transcript yet."""
-        thread, call_id = self._thread, ran.call_id
-        session, turn = thread.session, thread.turn_of(call_id, turn)
-        if ran.arguments:
-            text, container = arguments(ran.arguments)
-            self._rows.call_sightings.append(
-                (
-                    *(event, session, turn, self.name, "executor", None, None, call_id, call_id),
-                    *(ran.kind, ran.server, ran.name, text, container, ran.status, "client", None),
-                    f"/payload{ran.to_arguments}",
-                )
-            )
-        nth = thread.ran(call_id)
-        if thread.is_told(call_id):
-            return  # a process in the background ends long after the model had its answer
-        done = outcome_of(ran)
-        self._rows.result_sightings.append(
-            (
-                *(event, session, turn, self.name, "executor", f"{call_id}@{nth}", call_id, call_id),
-                *(None, done.success, ran.status, done.error, done.text, done.container, done.structured, None, None),
-                f"/payload{ran.to_result}",
-            )
-        )
 
 
 def _joined(parts: Sequence[Plain | Piece]) -> str:

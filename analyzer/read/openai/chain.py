@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from analyzer.read.openai.items import Item
 from analyzer.read.openai.ledger import Ledger, Recent
+from analyzer.read.openai.wire import Item
 from analyzer.read.values import Raw, first
 
 _KEPT = 32  # requests whose input may be the beginning of a later one

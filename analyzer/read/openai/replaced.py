@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from analyzer.read.openai.cursor import Cursor
-from analyzer.read.openai.items import Item, Items
+from analyzer.read.openai.items import Items
 from analyzer.read.openai.rollout import Kept, Payload, kept_of
 from analyzer.read.openai.thread import Thread
+from analyzer.read.openai.wire import Item
 from analyzer.read.rows import Rows
 from analyzer.read.values import arguments, first, text_of
 

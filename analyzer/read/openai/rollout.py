@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 
 from analyzer.read.openai.executions import Ran
-from analyzer.read.openai.items import Item
+from analyzer.read.openai.wire import Item
 from analyzer.read.values import ABSENT, Int64, Raw
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from analyzer.read.openai.bodies import Piece, Record, record_of
-from analyzer.read.openai.items import Item, items_of
 from analyzer.read.openai.transcript import Transcript
+from analyzer.read.openai.wire import Item, items_of
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
 Key = int | str | None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from analyzer.read.openai.items import Item
+from analyzer.read.openai.wire import Item
 from analyzer.read.values import ABSENT, Raw, first
 
 
