@@ -5,7 +5,6 @@ A response item is what the model saw, an event what was run; both speak of one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -16,20 +15,14 @@ from analyzer.read.openai.executions import execution_in, execution_of
 from analyzer.read.openai.happened import RAN, TELLING, Happened, kind_of
 from analyzer.read.openai.items import At, Items
 from analyzer.read.openai.ledger import Ledger
+from analyzer.read.openai.plain import PlainItems
 from analyzer.read.openai.printed import PRINTED, Printed
 from analyzer.read.openai.replaced import CALLS, Replaced, told_of
 from analyzer.read.openai.rollout import (
-    CustomCall,
     Event,
-    FunctionCall,
     Line,
-    Message,
-    Output,
     Payload,
-    Piece,
-    Plain,
     Quick,
-    Told,
     event_of,
     instructions_of,
     item_of,
@@ -79,6 +72,7 @@ class Codex(RecordAdapter[Line]):
         self._items = Items(self.name, rows, Ledger(), shape="codex", remote_namespaces=True)
         self._cursor = Cursor(rows)
         self._history = Replaced(self.name, rows, self._cursor, self._thread, self._items)
+        self._plain = PlainItems(self.name, rows, self._thread, self._items)
         self._happened = Happened(self.name, rows, self._thread)
         self._printed = Printed(rows, self._cursor, self._thread)
         self._memories = (self._thread, self._items.ledger)
@@ -144,7 +138,7 @@ class Codex(RecordAdapter[Line]):
             item = item_of(line.payload)
             native, kind = item.native, "item"
             noted = item.internal_chat_message_metadata_passthrough or item.metadata
-            turn = self._usual_item(item, event, (noted and noted.turn_id) or turn)
+            turn = self._plain.take(item, event, (noted and noted.turn_id) or turn)
         elif native == "event_msg":
             told = event_of(line.payload)
             turn, native = told.turn_id or turn, told.type or ""
@@ -160,48 +154,6 @@ class Codex(RecordAdapter[Line]):
             return False
         self._rows.whole.append((event, thread.session, turn, line.timestamp, line.ordinal, native, kind, ""))
         return True
-
-    def _usual_item(self, item: Told, event: int, turn: str | None) -> str | None:
-        """Append the rows of an item; the turn that it is of."""
-        thread, wire = self._thread, self.name
-        session = thread.session
-        if isinstance(item, Output):
-            call_id = item.call_id
-            turn = thread.turn_of(call_id, turn)
-            emission = thread.answered(call_id, item.id)
-            output = item.output
-            text, container = (output, "text") if isinstance(output, str) else (_joined(output), "parts")
-            self._rows.result_sightings.append(
-                (
-                    *(event, session, turn, wire, "echo", emission, call_id, call_id, item.name, None, item.status),
-                    *(None, text, container, None, None, None, "/payload/output"),
-                )
-            )
-        elif isinstance(item, FunctionCall):
-            call_id, text = item.call_id, item.arguments
-            emission = thread.called(call_id, item.id, turn, text)
-            kind, server, name = self._items.server_of(item.name, item.namespace)
-            self._rows.call_sightings.append(
-                (
-                    *(event, session, turn, wire, "done", None, emission, call_id, call_id, kind, server, name, text),
-                    *("text", item.status, "client", None, "/payload/arguments"),
-                )
-            )
-        elif isinstance(item, Message):
-            text = _joined(item.content)
-            said = (item.role, item.phase, item.status, text, "/payload/content")
-            self._rows.messages.append((event, session, turn, item.id, *said))
-        elif isinstance(item, CustomCall):
-            call_id, text = item.call_id, item.input
-            emission = thread.called(call_id, item.id, turn, text)
-            server = None if item.namespace == item.name else item.namespace
-            self._rows.call_sightings.append(
-                (
-                    *(event, session, turn, wire, "done", None, emission, call_id, call_id, "custom", server),
-                    *(item.name, text, "free", item.status, "client", None, "/payload/input"),
-                )
-            )
-        return turn
 
     def _meta(self, payload: Payload, number: int | None) -> None:
         copied = self._thread.session is not None and payload.id != self._thread.session
@@ -267,7 +219,3 @@ class Codex(RecordAdapter[Line]):
         event, _ = self._cursor.event(native, "item", thread.session, turn=turn, number=number)
         at = At(event, thread.session, turn, emission=emission, member="/payload")
         self._items.take(payload, at)
-
-
-def _joined(parts: Sequence[Plain | Piece]) -> str:
-    return "\n".join([part.text for part in parts if part.text is not None])
