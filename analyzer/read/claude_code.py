@@ -15,76 +15,25 @@ import msgspec
 from analyzer.frames import PART_BITS
 from analyzer.read.adapter import Adapter
 from analyzer.read.claude.blocks import MEANINGS, At, Block, Blocks, blocks_of, contents_of, meaning, words_of
+from analyzer.read.claude.transcript import (
+    KINDS,
+    Message,
+    Row,
+    all_beside,
+    is_beside,
+    is_row,
+    is_spoken,
+    row_of,
+    turn_of,
+)
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.ledger import Recent
 from analyzer.read.records import Block as Records
 from analyzer.read.rows import Rows, event_number
-from analyzer.read.values import ABSENT, Raw, first
+from analyzer.read.values import first
 
-_SPOKEN = ("user", "assistant")
-_NOTICES = frozenset(
-    {
-        *("system", "summary", "file-history-snapshot", "file-history-delta", "queue-operation", "progress"),
-        *(
-            "attachment",
-            "permission-mode",
-            "mode",
-            "custom-title",
-            "ai-title",
-            "agent-name",
-            "agent-color",
-            "last-prompt",
-        ),
-        *(
-            "pr-link",
-            "tag",
-            "marble-origami-commit",
-            "marble-origami-snapshot",
-            "worktree-state",
-            "content-replacement",
-        ),
-        *("result", "stream_event", "control_request", "control_response", "keep_alive", "rate_limit_event"),
-        *("bridge-session", "task-summary", "fork-context-ref", "started", "speculation-accept"),
-    }
-)
-_KINDS = {**dict.fromkeys(_NOTICES, "notice"), **dict.fromkeys(_SPOKEN, "item")}
-_WORDS = ("said", "call")
-_OWN = ("sessionId", "session_id", "uuid", "leafUuid", "messageId")
 _ROWS = 1_000_000  # remembered over all files, some 200 MB
 _PREFIX = "mcp__"
-
-
-class Message(msgspec.Struct, gc=False):
-    """The message on a row, in the words of the Messages API."""
-
-    id: str | None = None
-    role: str | None = None
-    model: str | None = None
-    content: Raw = ABSENT
-
-
-class Row(msgspec.Struct, gc=False):
-    """The members of a row that the audit reads."""
-
-    type: str | None = None
-    subtype: str | None = None
-    uuid: str | None = None
-    session: str | None = msgspec.field(default=None, name="sessionId")
-    session_id: str | None = None
-    timestamp: str | None = None
-    version: str | None = None
-    agent: str | None = msgspec.field(default=None, name="agentId")
-    sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
-    meta: bool | None = msgspec.field(default=None, name="isMeta")
-    summary: bool | None = msgspec.field(default=None, name="isCompactSummary")
-    message: Message | None = None
-    structured: Raw = msgspec.field(default=ABSENT, name="toolUseResult")
-    structured_too: Raw = msgspec.field(default=ABSENT, name="tool_use_result")
-    parent: str | None = msgspec.field(default=None, name="parent_tool_use_id")
-    model: str | None = None
-    tools: Raw = ABSENT
-    leaf: Raw = msgspec.field(default=ABSENT, name="leafUuid")
-    snapshot_of: Raw = msgspec.field(default=ABSENT, name="messageId")
 
 
 class _Known(msgspec.Struct):
@@ -94,9 +43,6 @@ class _Known(msgspec.Struct):
     """uuid of a row -> the session it was written in first."""
     sessions: Recent[str, str] = msgspec.field(default_factory=Recent)
     """Session id in a file -> the session that it goes on with."""
-
-
-_row = msgspec.json.Decoder(Row).decode
 
 
 class ClaudeCode(Adapter):
@@ -118,7 +64,7 @@ class ClaudeCode(Adapter):
     def __init__(self, source: int, rows: Rows) -> None:
         self._source = source
         self._rows = rows
-        self._records = Decoding(source, rows, _row, self.knows)
+        self._records = Decoding(source, rows, row_of, self.knows)
         self._blocks = Blocks(self.name, rows)
         self._known: _Known = rows.shared.setdefault(self.name, _Known())
         self._session: str | None = None
@@ -132,14 +78,14 @@ class ClaudeCode(Adapter):
     @staticmethod
     def knows(record: Any) -> bool:
         """Whether a parsed record is a row of a session."""
-        return _is_spoken(record) or _is_beside(record)
+        return is_spoken(record) or is_beside(record)
 
     @classmethod
     def sniff(cls, records: Sequence[Any], path: str) -> float:
         """The share of the records that are rows of a session."""
         del path
-        sure = sum(map(_is_spoken, records))
-        return (sure + sum(map(_is_beside, records))) / len(records) if sure or _all_beside(records) else 0.0
+        sure = sum(map(is_spoken, records))
+        return (sure + sum(map(is_beside, records))) / len(records) if sure or all_beside(records) else 0.0
 
     def close(self) -> None:
         """A compaction without a summary behind it."""
@@ -152,7 +98,7 @@ class ClaudeCode(Adapter):
         self._known.rows.trim()
         self._known.sessions.trim()
         found, faults = self._records.cleaned(block)
-        owned = [row is not None and (_is_row(row) or index in faults) for index, row in enumerate(found)]
+        owned = [row is not None and (is_row(row) or index in faults) for index, row in enumerate(found)]
         others = [index for index, own in enumerate(owned) if not own]
         base = event_number(self._source, block.first)
         numbers: Sequence[int] = range(base, base + (len(found) << PART_BITS), 1 << PART_BITS)
@@ -175,13 +121,12 @@ class ClaudeCode(Adapter):
         offset, length, line, pointer = where
         native = [row.type or "row" for row in rows]
         session, copies = self._placed(rows)
-        turn = [_turn(row) if row.sidechain or row.agent or row.parent else None for row in rows]
-        kind = [_KINDS.get(each, "unknown") for each in native]
+        turn = [turn_of(row) if row.sidechain or row.agent or row.parent else None for row in rows]
+        kind = [KINDS.get(each, "unknown") for each in native]
         event_id = [row.uuid for row in rows]
         spoken = [row.message if each == "item" else None for row, each in zip(rows, kind, strict=True)]
         for index in copies:
             kind[index], event_id[index], spoken[index] = "notice", None, None
-        self._beside(events, rows, session, turn, spoken)
         self._speak(events, rows, session, turn, spoken)
         self._rows.bulk(
             "events",
@@ -231,39 +176,12 @@ class ClaudeCode(Adapter):
         self._when = times[-1]
         return times
 
-    def _beside(
-        self,
-        events: Sequence[int],
-        rows: list[Row],
-        sessions: list[str | None],
-        turns: list[str | None],
-        spoken: list[Message | None],
-    ) -> None:
-        """Append what rows say beside the words of messages: models, compactions, what a program declares."""
-        for index, (row, message) in enumerate(zip(rows, spoken, strict=True)):
-            if self._boundary is not None or row.summary:
-                self._compacted(row if row.summary else None, events[index], sessions[index])
-            if message is not None:
-                if message.model is not None:
-                    self._state(message.model, row.version, events[index], sessions[index])
-                continue
-            if row.subtype is None or row.type != "system":
-                continue
-            event, session = events[index], sessions[index]
-            if row.subtype == "compact_boundary":
-                self._boundary = (event, session, turns[index])
-            elif row.subtype == "init":
-                self._state(row.model, row.version, event, session)
-                if first(row.tools) == b"[":
-                    table = self._rows.table(bytes(row.tools), "anthropic")
-                    self._rows.showings.append((event, session, "request", "all", table, "/tools"))
-
     def _compacted(self, summary: Row | None, event: int = 0, session: str | None = None) -> None:
         """Append the compaction whose boundary was the row before, with the summary that follows it."""
         boundary, self._boundary = self._boundary, None
         if summary is not None:
             text = None if summary.message is None else words_of(blocks_of(summary.message.content)[0])
-            self._rows.summaries.append((event, session, _turn(summary), "compaction", None, text))
+            self._rows.summaries.append((event, session, turn_of(summary), "compaction", None, text))
         elif boundary is not None:
             self._rows.summaries.append((*boundary, "compaction", None, None))
 
@@ -284,39 +202,49 @@ class ClaudeCode(Adapter):
         turns: list[str | None],
         spoken: list[Message | None],
     ) -> None:
-        """Append what messages say, ask for and answer."""
+        """Append what rows say: messages with the calls and results in them, and models, compactions, tools beside."""
         contents = iter(contents_of([message.content for message in spoken if message is not None]))
-        said = self._rows.messages
+        said, agents, blocks = self._rows.messages, self._agents, self._blocks
         at = At(0, None, "item", "")
         for event, row, session, turn, message in zip(events, rows, sessions, turns, spoken, strict=True):
+            if row.summary or self._boundary is not None:
+                self._compacted(row if row.summary else None, event, session)
             if message is None:
+                if row.subtype is not None and row.type == "system":
+                    self._system(row, event, session, turn)
                 continue
-            if turn is not None and (session, turn) not in self._agents:
-                self._agents.add((session, turn))
+            if message.model is not None:
+                self._state(message.model, row.version, event, session)
+            if turn is not None and (session, turn) not in agents:
+                agents.add((session, turn))
                 agent = row.agent or row.parent or turn
                 self._rows.turn_states.append((event, session, turn, None, agent, "in_progress", None))
             content, faults = next(contents)
+            if faults:
+                at.event, at.session, at.to = event, session, "/message/content"
+                blocks.faults(faults, at)
             if isinstance(content, str):
                 text: str | None = content
+            elif len(content) == 1 and content[0].type == "text":
+                text = content[0].text or ""
             else:
                 at.event, at.session, at.turn, at.reply, at.to = event, session, turn, message.id, "/message/content"
-                if faults:
-                    self._blocks.faults(faults, at)
                 text = self._asked(content, at, row, message)
             if text is not None and not row.meta:
-                place = (event, session, turn, message.id, message.role or row.type)
-                said.append((*place, None, None, text, "/message/content"))
+                role = message.role or row.type
+                said.append((event, session, turn, message.id, role, None, None, text, "/message/content"))
 
     def _asked(self, content: list[Block], at: At, row: Row, message: Message) -> str | None:
         """Append the calls and results of a message; what it says, if anything but results."""
         spoken = False
         for index, block in enumerate(content):
             what = MEANINGS.get(block.type) or meaning(block)
-            spoken = spoken or what in _WORDS
             if what == "said":
+                spoken = True
                 continue
             at.to = f"/message/content/{index}"
             if what == "call":
+                spoken = True
                 at.stage, at.emission = "item", f"{message.id or row.uuid or f'row {at.event}'}/{block.id or index}"
                 if block.name is not None and block.name.startswith(_PREFIX):
                     block.server_name, block.name = _server_of(block.name)
@@ -329,42 +257,18 @@ class ClaudeCode(Adapter):
                 self._blocks.unknown(block, at)
         return words_of(content) if spoken else None
 
-
-def _turn(row: Row) -> str | None:
-    """Subagents speak beside the session: each of them is a turn of its own."""
-    agent = row.agent or row.parent
-    return f"agent-{agent}" if agent else "sidechain" if row.sidechain else None
+    def _system(self, row: Row, event: int, session: str | None, turn: str | None) -> None:
+        """Append what a program says of itself: a compaction, and the tools that it declares."""
+        if row.subtype == "compact_boundary":
+            self._boundary = (event, session, turn)
+        elif row.subtype == "init":
+            self._state(row.model, row.version, event, session)
+            if first(row.tools) == b"[":
+                table = self._rows.table(bytes(row.tools), "anthropic")
+                self._rows.showings.append((event, session, "request", "all", table, "/tools"))
 
 
 def _server_of(name: str) -> tuple[str | None, str]:
     """The server and the tool in a flattened name `mcp__server__tool`."""
     server, found, tool = name[len(_PREFIX) :].partition("__")
     return (server, tool) if found and server and tool else (None, name)
-
-
-def _is_row(row: Row) -> bool:
-    """Whether what could be decoded is a row of a session."""
-    if row.type in _SPOKEN:
-        return row.message is not None and bool(row.uuid or row.session or row.session_id)
-    if row.type in _NOTICES:
-        return bool(row.uuid or row.session or row.session_id or row.leaf or row.snapshot_of)
-    return row.session is not None and row.uuid is not None
-
-
-def _is_spoken(record: Any) -> bool:
-    """Whether a parsed record is a row with a message."""
-    if not isinstance(record, dict) or record.get("type") not in _SPOKEN or "message" not in record:
-        return False
-    return "uuid" in record or "sessionId" in record or "session_id" in record
-
-
-def _is_beside(record: Any) -> bool:
-    """Whether a parsed record is a row of another kind."""
-    if not isinstance(record, dict) or _is_spoken(record):
-        return False
-    kind = record.get("type")
-    return isinstance(kind, str) and kind in _NOTICES and any(name in record for name in _OWN)
-
-
-def _all_beside(records: Sequence[Any]) -> bool:
-    return len(records) > 1 and all(map(_is_beside, records))

@@ -205,10 +205,22 @@ class Blocks:
         """A call; `kind` is that of its tool where the block's type does not say it: the client runs all of these."""
         native, name = CALLS[block.type], block.id
         where = "" if at.opaque else at.to + member if block.input else at.to
+        owed_by = "client" if native == "function" else "server"
         self._calls.append(
             (
-                *(at.event, at.session, at.turn, at.stage, at.reply, at.emission, name, kind or native),
-                *(block.server_name, block.name, at.status, "client" if native == "function" else "server", where),
+                at.event,
+                at.session,
+                at.turn,
+                at.stage,
+                at.reply,
+                at.emission,
+                name,
+                kind or native,
+                block.server_name,
+                block.name,
+                at.status,
+                owed_by,
+                where,
                 block.input,
             )
         )
@@ -218,8 +230,19 @@ class Blocks:
         where = "" if at.opaque else at.to + "/content" if block.content else at.to
         self._results.append(
             (
-                *(at.event, at.session, at.turn, at.stage, at.emission, block.tool_use_id, block.is_error, at.status),
-                *(at.accepted, where, block.type, block.content, beside),
+                at.event,
+                at.session,
+                at.turn,
+                at.stage,
+                at.emission,
+                block.tool_use_id,
+                block.is_error,
+                at.status,
+                at.accepted,
+                where,
+                block.type,
+                block.content,
+                beside,
             )
         )
 
@@ -232,20 +255,20 @@ class Blocks:
             "call_sightings",
             constant=self._wire,
             same=_PAIRED,
+            stage=stage,
+            kind=kind,
+            container=container,
+            owed_by=owed_by,
             event=event,
             session=session,
             turn=turn,
-            stage=stage,
             reply=reply,
             item_id=item_id,
             call_id=call_id,
-            kind=kind,
             server=server,
             name=name,
             text=text,
-            container=container,
             status=status,
-            owed_by=owed_by,
             pointer=pointer,
         )
 
@@ -268,17 +291,17 @@ class Blocks:
             "result_sightings",
             constant=self._wire,
             same=_PAIRED,
+            stage=stage,
+            container=container,
             event=event,
             session=session,
             turn=turn,
-            stage=stage,
             item_id=item_id,
             call_id=call_id,
             success=success,
             status=status,
             error=error,
             text=text,
-            container=container,
             structured=[each if each[:1] in _NESTED else None for each in told],
             accepted=accepted,
             pointer=pointer,

@@ -60,13 +60,11 @@ class Sightings:
         event, session, turn, wire, stage, reply, item_id, pair_id, pointer, calls = waiting.columns()
         self._rows.bulk(
             "call_sightings",
-            shared={
-                "wire": wire,
-                "stage": stage,
-                "kind": [call.kind for call in calls],
-                "container": [call.container for call in calls],
-                "owed_by": [call.owed_by for call in calls],
-            },
+            wire=wire,
+            stage=stage,
+            kind=[call.kind for call in calls],
+            container=[call.container for call in calls],
+            owed_by=[call.owed_by for call in calls],
             event=event,
             session=session,
             turn=turn,
@@ -85,7 +83,9 @@ class Sightings:
         event, session, turn, wire, stage, item_id, pair_id, pointer, results = waiting.columns()
         self._rows.bulk(
             "result_sightings",
-            shared={"wire": wire, "stage": stage, "container": [result.container for result in results]},
+            wire=wire,
+            stage=stage,
+            container=[result.container for result in results],
             event=event,
             session=session,
             turn=turn,
