@@ -22,6 +22,9 @@ class Sheet:
     def __len__(self) -> int:
         return len(self._cells) // self._width
 
+    def __bool__(self) -> bool:
+        return bool(self._cells)
+
     def __iadd__(self, rows: Iterable[Row]) -> Self:
         for row in rows:
             self.append(row)

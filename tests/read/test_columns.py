@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.read.rows import Rows
+from analyzer.read.rows import Rows, event_number
+from analyzer.read.values import microseconds
 
 _TEXTS = st.one_of(st.none(), st.text(max_size=12), st.text(max_size=12).map(json.dumps).map(str.encode))
 
@@ -76,3 +78,38 @@ def test_times_of_all_spellings_mean_the_same() -> None:
         found = rows.take()["events"]["time"]
         assert found.dtype == pl.Datetime("us", "UTC")
         assert found.to_list() == [None if text in (None, "x") else first for text in times]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(-3e17, 3e17), st.integers(-(1 << 52), 1 << 52)), min_size=1, max_size=9))
+def test_times_that_are_numbers_are_what_each_is_alone(times: list[float | None]) -> None:
+    rows = Rows()
+    event = list(range(len(times)))
+    rows.bulk("events", event=event, offset=event, length=event, line=event, time=times)
+    found = rows.take()["events"]["time"].cast(pl.Int64).to_list()
+    assert found == [None if when is None else microseconds(when) for when in times]
+
+
+def test_events_of_a_block_lie_where_their_records_do_and_are_taken_back_with_all_they_said() -> None:
+    rows = Rows()
+    base = rows.base = event_number(0, 7)
+    events = [base, base + 1, event_number(0, 9), event_number(0, 10)]
+    for event in events:
+        rows.whole.append((event, "s", None, None, None, "t", "item", f"/{event & 1}"))
+        rows.messages.append((event, "s", None, None, "user", None, None, None, ""))
+    rows.undo(events[3])
+    rows.place([10, 20, 30, 40], [5, 6, 7, 8], [1, 2, 3, 4])
+    frames = rows.take()
+    assert frames["events"].select("event", "offset", "length", "line", "pointer").rows() == [
+        (events[0], 10, 5, 1, "/0"),
+        (events[1], 10, 5, 1, "/1"),
+        (events[2], 30, 7, 3, "/0"),
+    ]
+    assert frames["messages"]["event"].to_list() == events[:3]
+
+
+def test_a_row_of_another_width_is_not_kept() -> None:
+    rows = Rows()
+    rows.messages.append((1, "s"))
+    with pytest.raises(AssertionError, match="width"):
+        rows.take()

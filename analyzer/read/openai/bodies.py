@@ -37,7 +37,7 @@ class Piece(msgspec.Struct, gc=False):
     type: str | None = None
     output_index: Int64 | None = None
     item_id: str | None = None
-    delta: Raw = ABSENT
+    delta: str | None = None
     recorded_at: str | float | None = None
 
 

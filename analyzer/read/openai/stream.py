@@ -93,15 +93,11 @@ class Streaming:
         native, stream = piece.type, self.open
         if stream is None or native is None or native in _TELLING or not native.startswith("response."):
             return False
-        if native in _PIECES:
-            self._add(stream, piece)
+        if native in _PIECES and piece.delta is not None:
+            stream.piece(_key(piece), piece.delta)
         when = piece.recorded_at if piece.recorded_at is not None else stream.when
         self._transcript.rows.whole.append((event, stream.session, None, when, None, native, "delta", ""))
         return True
-
-    def _add(self, stream: Stream, piece: Piece | Record) -> None:
-        if first(piece.delta) == b'"':
-            stream.piece(_key(piece), _string(piece.delta))
 
     def take(self, record: Record, native: str) -> None:
         """One event of a stream."""
@@ -118,7 +114,8 @@ class Streaming:
         key = _key(record)
         if native in _PIECES:
             self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
-            self._add(stream, record)
+            if first(record.delta) == b'"':
+                stream.piece(key, _string(record.delta))
         elif native == "response.output_item.added":
             item = record.item or Item()
             event, opaque = self._transcript.cursor.event(native, "item", stream.session, when=stream.when)
