@@ -8,7 +8,7 @@ from typing import IO, NamedTuple
 
 from analyzer.read import remote, zips
 from analyzer.read.files import STDIN, Source
-from analyzer.read.records import BLOCK, HEAD
+from analyzer.read.records import limits
 
 
 class Range(NamedTuple):
@@ -50,7 +50,7 @@ def ranges(file: IO[bytes], size: int, wanted: int) -> list[Range]:
 def _after_line_end(file: IO[bytes], place: int, least: int) -> int:
     """Where the line begins that the byte before `place` belongs to, or ends; `least` where that is further back."""
     while place > least:
-        since = max(least, place - BLOCK)
+        since = max(least, place - limits.BLOCK)
         file.seek(since)
         found = file.read(place - since).rfind(b"\n")
         if found >= 0:
@@ -72,7 +72,7 @@ class Stretch:
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; empty at the end. Raises OSError."""
-        border = HEAD - self._place if self._place < HEAD else size - (self._place - HEAD) % size
+        border = limits.HEAD - self._place if self._place < limits.HEAD else size - (self._place - limits.HEAD) % size
         piece = self._file.read(min(border, size, self._end - self._place))
         self._place += len(piece)
         return piece

@@ -15,7 +15,7 @@ from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
 from analyzer.read.files import Source, Stream
 from analyzer.read.recording import Recording
-from analyzer.read.records import HEAD, MAX_RECORD, Block, blocks, framing
+from analyzer.read.records import Block, blocks, framing, limits
 from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.rows import Rows, event_number
 
@@ -44,7 +44,7 @@ class Known:
 def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:
     """Read a whole source; its row of SOURCES. Rows go to the recording by themselves, but for the last."""
     count = Tally(sha256())
-    head = stream.peek(HEAD)
+    head = stream.peek(limits.HEAD)
     kind = framing(head)
     names = known.likely(source, head, kind)
     reader = Reader(source, rows, names, known.adapters)
@@ -123,7 +123,7 @@ class Reader:
     def take(self, block: Block) -> None:
         """Append the rows of the block."""
         for offset, length, line in block.oversized:
-            detail = f"the record has {length} bytes, the limit is {MAX_RECORD}"
+            detail = f"the record has {length} bytes, the limit is {limits.MAX_RECORD}"
             place = block.offset.index(offset) if offset in block.offset else 0
             event = event_number(self._source.number, block.first + place)
             self._broken(event, offset, length, line, "", "too_large", detail)

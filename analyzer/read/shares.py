@@ -19,7 +19,7 @@ from analyzer.read.files import Source, Stream
 from analyzer.read.ranges import Lines, Range, Stretch, is_local, ranges, size_of
 from analyzer.read.reader import MOST_STRANGE, Known, Reader, read_source
 from analyzer.read.recording import LIMIT, Recording
-from analyzer.read.records import HEAD, framing, lines
+from analyzer.read.records import framing, limits, lines
 from analyzer.read.rows import NotAlone, Rows, no_collection
 from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill
 
@@ -210,7 +210,7 @@ def _cut(source: Source, size: int, wanted: int, known: Known) -> tuple[tuple[st
     except InputError:
         return None
     try:
-        head = stream.peek(HEAD)
+        head = stream.peek(limits.HEAD)
         kind = framing(head)
         names = known.likely(source, head, kind)
         if stream.plain is None or kind != "lines" or not names:
@@ -276,7 +276,7 @@ def _whole(share: _Share, known: Known, recording: Recording) -> _Answer:
 
 def _hangs_together(source: Source, stream: Stream, known: Known) -> bool:
     """Whether the likely format of a source goes on from one file into the next."""
-    head = stream.peek(HEAD)
+    head = stream.peek(limits.HEAD)
     names = known.likely(source, head, framing(head))
     try:
         for adapter in known.adapters:

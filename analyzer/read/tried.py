@@ -12,7 +12,7 @@ from analyzer.frames import RECORDED
 from analyzer.read import ADAPTERS, first_values, read
 from analyzer.read.adapter import Adapter
 from analyzer.read.files import Source, Stream, source
-from analyzer.read.records import HEAD, framing
+from analyzer.read.records import framing, limits
 
 _ROWS = 200  # of a lake
 
@@ -41,12 +41,12 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
     """Read the head of a log. Raises InputError where the log cannot be opened."""
     given = source(0, path, named=True)
     stream = Stream(given)
-    head = stream.peek(HEAD)
+    head = stream.peek(limits.HEAD)
     stream.close()
     kind = framing(head)
     if kind == "parquet":
         head, kind = _rows(given), "lines"
-    whole = len(head) < HEAD
+    whole = len(head) < limits.HEAD
     if not whole and kind in ("lines", "sse"):
         head = head[: head.rfind(b"\n") + 1]
     values: list[Any] = first_values(head, kind)

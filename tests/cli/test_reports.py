@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from analyzer.auditing import Audit
 from analyzer.cli import main, reports
+from analyzer.report import html
 
 SAMPLE = str(Path(__file__).parents[2] / "sample_traces" / "3-incident.envelopes.ndjson")
 FIRST = {
@@ -89,12 +92,17 @@ def test_two_reports_in_one_place_are_refused(tmp_path: Path, capsys: pytest.Cap
     assert "two reports would go to" in capsys.readouterr().err
 
 
-def test_the_page_of_large_logs_keeps_no_frames_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_shows_calls_and_the_audit_keeps_no_more_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: set[str] = set()
+    written = html.pieces
+
+    def pieces(audit: Audit, *, next_command: str | None) -> Iterator[bytes]:
+        kept.update(audit.frames)
+        return written(audit, next_command=next_command)
+
+    monkeypatch.setattr(html, "pieces", pieces)
     page = tmp_path / "a.html"
     main(["audit", SAMPLE, "-o", str(page)])
     assert '"bare":false' in page.read_text()
-    monkeypatch.setattr(reports, "LARGE", 1_000)
-    main(["audit", SAMPLE, "-o", str(page)])
-    assert '"bare":true' in page.read_text()
-    assert '"ARG001"' in page.read_text()
-    assert not reports.detailed(reports.asked(("a.txt",), None, "text"), [SAMPLE])
+    assert {"told_calls", "spans", "tallies"} <= kept
+    assert kept.isdisjoint({"events", "calls", "results", "verdicts"})

@@ -9,7 +9,8 @@ import pytest
 import zstandard
 
 from analyzer import audit
-from analyzer.read import files, reader, records, zips
+from analyzer.read import files, zips
+from analyzer.read.records import limits
 from tests.hostile.infect import zipped
 from tests.hostile.running import run
 from tests.hostile.wire import session
@@ -20,8 +21,7 @@ _LIMIT = 2 << 20
 
 @pytest.fixture
 def short_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MAX_RECORD", _LIMIT)
-    monkeypatch.setattr(reader, "MAX_RECORD", _LIMIT)
+    monkeypatch.setattr(limits, "MAX_RECORD", _LIMIT)
 
 
 _BIG = b'{"x":"' + b"a" * 7_000_000 + b'"}'

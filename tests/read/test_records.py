@@ -12,8 +12,9 @@ import pytest
 import zstandard
 
 from analyzer import audit
-from analyzer.read import read, records
+from analyzer.read import read
 from analyzer.read.files import find
+from analyzer.read.records import limits
 
 SESSION = {
     "id": "s1",
@@ -181,8 +182,8 @@ def test_a_line_of_100_mb_is_read(file: Path) -> None:
 def test_a_line_over_the_limit_is_named_and_what_follows_keeps_its_place(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "MAX_RECORD", 100_000)
-    monkeypatch.setattr(records, "BLOCK", 4096)
+    monkeypatch.setattr(limits, "MAX_RECORD", 100_000)
+    monkeypatch.setattr(limits, "BLOCK", 4096)
     raw = log(call('{"crate":"' + "x" * 300_000 + '"}'), call('{"crate":"d"}', event="e4"))
     file.write_bytes(raw)
     read_frames = frames(file)
@@ -285,7 +286,7 @@ def test_records_that_share_a_line_are_all_read(file: Path) -> None:
 def test_events_after_some_that_share_a_line_have_numbers_of_their_own(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BLOCK", 1 << 12)
+    monkeypatch.setattr(limits, "BLOCK", 1 << 12)
     shared = call('{"crate":"c"}') + call('{"crate":"d"}', event="e4") + call('{"crate":"e"}', event="e5")
     padding = {"type": "agent.session.turn.updated", "pad": "x" * (1 << 12)}
     bodies = [json.dumps(CREATED).encode(), json.dumps(TURN).encode(), shared, *[json.dumps(padding).encode()] * 3]

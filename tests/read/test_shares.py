@@ -16,9 +16,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analyzer.read import Crew, ranges, read, reader, records, shares
+from analyzer.read import Crew, ranges, read, shares
 from analyzer.read.files import Source, find
 from analyzer.read.recording import Recording
+from analyzer.read.records import limits
 from analyzer.read.spill import Spill
 from tests.batch.nights import Event, story
 
@@ -39,11 +40,8 @@ class Here(Executor):
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read tiny pieces, and take any file apart that can be."""
-    for module in (records, ranges):
-        monkeypatch.setattr(module, "BLOCK", BLOCK)
-        monkeypatch.setattr(module, "HEAD", 16 << 10)
-    monkeypatch.setattr(reader, "HEAD", 16 << 10)
-    monkeypatch.setattr(shares, "HEAD", 16 << 10)
+    monkeypatch.setattr(limits, "BLOCK", BLOCK)
+    monkeypatch.setattr(limits, "HEAD", 16 << 10)
     monkeypatch.setattr(shares, "_EACH", 1 << 20)
     monkeypatch.setattr(shares, "LEAST", 1 << 30)  # set anew by each reading
 
@@ -153,8 +151,7 @@ def test_a_border_at_every_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_line_over_the_limit_is_told_at_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (records, reader):
-        monkeypatch.setattr(module, "MAX_RECORD", 3000)
+    monkeypatch.setattr(limits, "MAX_RECORD", 3000)
     made = lines(events()).splitlines(keepends=True)
     made.insert(12, b'{"type": "agent.session.idle", "session_id": "s1", "long": "' + b"x" * 5000 + b'"}\n')
     log = tmp_path / "log.ndjson"

@@ -1,0 +1,97 @@
+"""Bytes to records: the smallest units that have bytes of their own.
+
+A record is a line (NDJSON), an SSE event (from its first line to the blank one), else the whole document (JSON, a YAML
+cassette, a database), whose elements then share its bytes and are told apart by a pointer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.read import transport
+from analyzer.read.records import limits
+from analyzer.read.records.block import Block, with_surrogates
+from analyzer.read.records.documents import document
+from analyzer.read.records.events import sse
+from analyzer.read.records.framing import framing
+from analyzer.read.records.lines import lines
+from analyzer.read.transport import Digest, Readable
+
+__all__ = ["Block", "blocks", "framing", "limits", "lines", "with_surrogates"]
+
+
+def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
+    """The records of a stream in blocks; every byte passes `digest`."""
+    if kind in {"document", "yaml"}:
+        yield from document(stream, digest, kind)
+    elif kind == "sqlite":
+        yield from _database(stream, digest)
+    elif kind == "parquet":
+        yield from _lake(stream, digest)
+    elif kind == "sse":
+        yield from sse(stream, digest)
+    elif kind == "sse cr":
+        feeds = transport.LineFeeds(stream, digest)
+        yield from sse(feeds, feeds)
+    elif kind.startswith("http "):
+        yield from _behind_headers(stream, kind.removeprefix("http "), digest)
+    else:
+        yield from lines(stream, digest)
+
+
+def _behind_headers(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
+    head = b""
+    while len(head) < limits.HEAD and (piece := stream.read(limits.HEAD - len(head))):
+        head += piece
+    size = transport.headers(head)
+    lines = head.count(b"\n", 0, size)
+    digest.update(head[:size])
+    for block in blocks(transport.Behind(head[size:], stream), kind, digest):
+        block.offset = [offset + size for offset in block.offset]
+        block.line = [line + lines for line in block.line]
+        block.oversized = [(offset + size, length, line + lines) for offset, length, line in block.oversized]
+        yield block
+
+
+def _database(stream: Readable, digest: Digest) -> Iterator[Block]:
+    from analyzer.read import databases
+
+    size = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal size
+        while chunk := stream.read(limits.BLOCK):
+            digest.update(chunk)
+            size += len(chunk)
+            yield chunk
+
+    first = 0
+    try:
+        for rows in databases.rows(pieces()):
+            count = len(rows)
+            pointers, texts = [pointer for pointer, _ in rows], [text for _, text in rows]
+            yield Block(first, texts, [0] * count, [size] * count, [1] * count, pointers)
+            first += count
+    except databases.BROKEN as error:
+        yield Block(first, [str(error).encode()], [0], [size], [1], [""])
+
+
+def _lake(stream: Readable, digest: Digest) -> Iterator[Block]:
+    from analyzer.read import lakes
+
+    first = 0
+    with lakes.spooled(_passing(stream, digest)) as file:
+        try:
+            for texts in lakes.records(file):
+                rows = range(first, first + len(texts))
+                lengths = [len(text) for text in texts]
+                yield Block(first, texts, list(rows), lengths, [row + 1 for row in rows])
+                first += len(texts)
+        except lakes.BROKEN as error:
+            yield Block(first, [str(error).encode()], [first], [1], [first + 1])
+
+
+def _passing(stream: Readable, digest: Digest) -> Iterator[bytes]:
+    while chunk := stream.read(limits.BLOCK):
+        digest.update(chunk)
+        yield chunk

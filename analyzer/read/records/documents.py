@@ -1,0 +1,106 @@
+"""Documents: one JSON value or a YAML cassette, whose elements share its bytes and are told apart by a pointer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from analyzer.read import archives
+from analyzer.read.records import limits
+from analyzer.read.records.block import Block, is_utf8
+from analyzer.read.records.spans import NEXT, is_record, spans
+from analyzer.read.transport import Digest, Readable
+
+
+def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
+    """The elements of a document, whole in memory; of several pretty-printed objects each is a record."""
+    pieces: list[bytes] = []
+    size = 0
+    while chunk := stream.read(limits.BLOCK):
+        digest.update(chunk)
+        size += len(chunk)
+        if size <= limits.MAX_RECORD * 4:
+            pieces.append(chunk)
+    if size > limits.MAX_RECORD * 4:
+        yield Block(0, oversized=[(0, size, 1)])
+        return
+    whole = b"".join(pieces)
+    text = whole.removeprefix(limits.BOM)
+    start = len(whole) - len(text)
+    utf8 = is_utf8(text)
+    at = ""
+    if kind == "yaml":
+        at, elements, rest = archives.cassette(text)
+        torn, utf8 = rest is not None, True
+        elements += [] if rest is None else [rest]
+    else:
+        found, torn = _elements(text)
+        archive = None if found is not None else archives.entries(text)
+        if archive is not None:
+            at, found = archive
+        if found is None and text.lstrip()[:1] == b"{" and not is_record(text):
+            yield _sequence(text, start, utf8=utf8)
+            return
+        if found is None:
+            yield Block(0, [text], [start], [len(text)], [1], [""], utf8, torn=True)
+            return
+        elements = found
+    count = len(elements)
+    yield Block(
+        0,
+        elements,
+        [start] * count,
+        [len(text)] * count,
+        [1] * count,
+        [f"{at}/{index}" for index in range(count)],
+        utf8,
+        torn=torn,
+    )
+
+
+def _sequence(text: bytes, start: int, *, utf8: bool) -> Block:
+    """Objects of many lines one after the other, as pretty-printers write them."""
+    block = Block(0, utf8=utf8)
+    line, before = 1, 0
+    for since, until in spans(text, NEXT):
+        gap = text.count(b"\n", before, since)
+        if block.raw and not gap:
+            block.joined.append(len(block.raw))
+        block.add(text[since:until], start + since, until - since, line + gap)
+        line, before = line + gap + text.count(b"\n", since, until), until
+    block.torn = True
+    return block
+
+
+def _elements(text: bytes) -> tuple[list[bytes] | None, bool]:
+    """The elements of a JSON array, and whether it is cut; None for any other document."""
+    if text.lstrip()[:1] != b"[":
+        return None, False
+    try:
+        return [bytes(raw) for raw in msgspec.json.decode(text, type=list[msgspec.Raw])], False
+    except (msgspec.DecodeError, RecursionError):
+        return _salvage(text)
+
+
+def _salvage(text: bytes) -> tuple[list[bytes] | None, bool]:
+    """The readable elements of an array that is cut or broken; what cannot be read is one last element."""
+    decoder = json.JSONDecoder()
+    string = text.decode("utf-8", "surrogateescape")
+    place = string.index("[") + 1
+    elements: list[bytes] = []
+    while True:
+        while place < len(string) and string[place] in " \t\r\n,":
+            place += 1
+        if place >= len(string):
+            return elements, True
+        if string[place] == "]":
+            return elements, False
+        try:
+            _, end = decoder.raw_decode(string, place)
+        except (ValueError, RecursionError):
+            elements.append(string[place:].encode("utf-8", "surrogateescape"))
+            return elements, True
+        elements.append(string[place:end].encode("utf-8", "surrogateescape"))
+        place = end

@@ -1,0 +1,33 @@
+"""How a stream is cut into records, told by how it begins."""
+
+from __future__ import annotations
+
+from analyzer.read import archives, transport
+from analyzer.read.records import limits
+from analyzer.read.records.events import FIELDS
+from analyzer.read.records.spans import JOINED, is_json, spans
+
+
+def framing(head: bytes) -> str:
+    """How the stream that begins with `head` is cut: `lines`, `sse`, `document`, `yaml`, `sqlite` or `parquet`.
+
+    `sse cr` has no line ends but CR, and a body with the headers of an HTTP response before it is, say, `http lines`.
+    """
+    size = transport.headers(head)
+    if size:
+        return f"http {framing(head[size:])}"
+    text = head.removeprefix(limits.BOM).lstrip()
+    kind = archives.kind_of(text)
+    if kind is not None:
+        return kind
+    if text.startswith(FIELDS):
+        return "sse cr" if b"\r" in text and b"\n" not in text else "sse"
+    if text[:1] not in (b"{", b"["):
+        return "lines"
+    first, separator, rest = text.partition(b"\n")
+    if is_json(first) or (b"}{" in first and all(is_json(first[start:end]) for start, end in spans(first, JOINED))):
+        # A document of one line is a line too; only an array is taken apart.
+        return "document" if first[:1] == b"[" and not rest.strip() else "lines"
+    if separator and (text[:1] == b"[" or first.strip() in (b"{", b"[") or not is_json(rest.partition(b"\n")[0])):
+        return "document"
+    return "document" if text[:1] == b"[" else "lines"
