@@ -181,6 +181,9 @@ CALL_SIGHTINGS = _schema(
     }
 )
 
+#: Ends the pair id of a result that names its tool only, and no call of it waits for one.
+UNASKED = " unasked"
+
 CALL_STAGES = (
     "item",  # the call in the model's output
     "done",  # the same, finished

@@ -68,10 +68,20 @@ def _owned(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         call=pl.coalesce("call", "verdict_call"), result=pl.coalesce("result", "verdict_result")
     )
     results = _rows(trace.results, "result", hits["result"]).select(
-        "result", *(pl.col(name).alias(f"result_{name}") for name in _OWN), of_call="call"
+        "result",
+        *(pl.col(name).alias(f"result_{name}") for name in _OWN),
+        of_call="call",
+        beside=(pl.col("wire") == "mcp-jsonrpc") & pl.col("structured").is_not_null(),
     )
     hits = hits.join(results, on="result", how="left", maintain_order="left")
-    hits = hits.with_columns(call=pl.coalesce("call", "of_call"))
+    # A verdict on an output is one on the structured output where there is one; the result stands at the other.
+    structured = pl.col("result_pointer").str.replace("/content$", "/structuredContent")
+    hits = hits.with_columns(
+        call=pl.coalesce("call", "of_call"),
+        result_pointer=pl.when("beside", pl.col("verdict_result").is_not_null())
+        .then(structured)
+        .otherwise("result_pointer"),
+    )
     calls = _rows(trace.calls, "call", hits["call"]).select(
         "call",
         "ordinal",

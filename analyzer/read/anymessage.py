@@ -74,7 +74,9 @@ def call_of(entry: dict[str, Any], to: str) -> Call:
     to = f"{to}/function" if inner is not entry else to
     name = _string(inner.get("name"), inner.get("toolName"))
     call_id = _string(entry.get("id"), entry.get("toolCallId"), entry.get("call_id"), entry.get("tool_call_id"))
-    member = next((each for each in ("arguments", "input", "args") if each in inner), None)
+    members = [each for each in ("arguments", "input", "args", "rawInput") if each in inner]
+    # What could not be read as the input of its tool is kept as it came, beside an input that is null.
+    member = next((each for each in members if inner[each] is not None), members[0] if members else None)
     text, container = contained(inner[member]) if member is not None else (None, "absent")
     return Call(call_id, name, text, container, f"{to}/{member}" if member is not None else to)
 

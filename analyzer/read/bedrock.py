@@ -154,9 +154,6 @@ class BedrockConverse(RecordAdapter[Record]):
         self._dialogue.ask(ask, place)
 
     def _answer(self, said: Said, record: Record, place: Place) -> None:
-        if record.stopReason == "max_tokens":
-            for call in said.calls[-1:]:
-                call.status = "incomplete"
         self._dialogue.answer(said, place, native="converse", to="/output/message", stop=record.stopReason)
 
     def _invocation(self, record: Record, place: Place) -> None:

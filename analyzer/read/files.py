@@ -15,7 +15,7 @@ from typing import IO, Protocol, Self
 from analyzer.errors import InputError
 from analyzer.read import remote, zips
 from analyzer.read.archives import PARQUET
-from analyzer.read.transport import UTF16, Transcoded
+from analyzer.read.transport import Transcoded, utf16
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -147,8 +147,8 @@ class Stream:
             self._inner = _Members(self._file, _gzip_member, 1 << 16)
         elif magic == _ZSTD:
             self._inner = _Members(self._file, _zstd_frame, 1 << 11)
-        elif magic.startswith(UTF16):
-            self._inner = Transcoded(self._file)
+        elif (encoding := utf16(magic)) is not None:
+            self._inner = Transcoded(self._file, encoding)
         self._head = b""
 
     @property

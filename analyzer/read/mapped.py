@@ -17,7 +17,7 @@ from jmespath.exceptions import JMESPathError
 
 from analyzer.config import FIELDS
 from analyzer.errors import UsageError
-from analyzer.frames import PART_BITS
+from analyzer.frames import PART_BITS, UNASKED
 from analyzer.pointer import join, resolve
 from analyzer.read import ADAPTERS
 from analyzer.read.adapter import Adapter
@@ -194,7 +194,7 @@ class _Mapped(Adapter):
         pair_id = call_id
         if call_id is None:
             fitting = [each for each in waiting if name is None or each[1] == name]
-            pair_id = fitting[-1 if answers else 0][0] if fitting else f"{name} unasked"
+            pair_id = fitting[-1 if answers else 0][0] if fitting else f"{name}{UNASKED}"
         waiting[:] = [each for each in waiting if each[0] != pair_id]
         success, error = found.get("success"), found.get("error")
         text, container = contained(found.get("output"))

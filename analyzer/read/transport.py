@@ -6,7 +6,7 @@ import codecs
 import re
 from typing import IO, Protocol
 
-UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MAGIC = 4  # bytes
 # As `curl -i` prints them: several where the server said more than one thing first.
 _RESPONSES = re.compile(rb"(?:HTTP/[0-9.]+ [0-9]{3}[^\n]*\n(?:[!-9;-~]+:[^\n]*\n)*\r?\n)+")
 
@@ -30,9 +30,9 @@ class Digest(Protocol):
 class Transcoded:
     """A file of UTF-16 as UTF-8; what is no character comes as U+FFFD."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], encoding: str) -> None:
         self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
 
     def read(self, size: int, /) -> bytes:
         """Up to `size` bytes; empty at the end."""
@@ -41,6 +41,18 @@ class Transcoded:
             if text:
                 return text.encode()
         return self._decoder.decode(b"", final=True).encode()
+
+
+def utf16(magic: bytes) -> str | None:
+    """The encoding of a text that begins so, if it is UTF-16: by its mark, else by every other byte being zero."""
+    if magic.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if len(magic) < _MAGIC:
+        return None
+    odd, even = magic[1:_MAGIC:2], magic[:_MAGIC:2]
+    if not any(odd) and even.isascii() and all(even):
+        return "utf-16-le"
+    return "utf-16-be" if not any(even) and odd.isascii() and all(odd) else None
 
 
 class Behind:

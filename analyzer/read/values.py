@@ -27,6 +27,7 @@ _CONTAINERS = {ord("{"): "object", ord("["): "array", ord("t"): "boolean", ord("
 _PARSED: dict[type, str] = {dict: "object", list: "array", bool: "boolean"}
 _BEGINNINGS = {'"': "text", "": "absent", **{chr(code): container for code, container in _CONTAINERS.items()}}
 _BYTES = [bytes((code,)) for code in range(256)]
+_skim = msgspec.json.Decoder(Raw).decode
 _PLAIN = frozenset(("object", "array", "number", "boolean", "null"))
 #: The content parts that the Responses API takes as an output.
 PARTS = frozenset({"input_text", "input_image", "input_file", "output_text"})
@@ -67,6 +68,17 @@ def arguments(raw: Raw) -> tuple[str | None, str]:
 def texts_of(raws: Sequence[Raw]) -> list[str]:
     """The JSON texts of many members at once: a Raw made a text alone takes four times as long."""
     return b"\0".join(raws).decode().split("\0") if raws else []  # NUL stands in no JSON
+
+
+def streamed(text: str, container: str = "object") -> str:
+    """The container of an object that came in pieces: `broken` where they do not add up to JSON."""
+    try:
+        _skim(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return "broken"
+    except RecursionError:
+        return container
+    return container
 
 
 def arguments_of(raws: Sequence[Raw]) -> tuple[list[str | None], list[str]]:

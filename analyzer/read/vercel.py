@@ -17,7 +17,7 @@ from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, contained, first
+from analyzer.read.values import ABSENT, Raw, contained, first, streamed
 
 _OWN = ("tool-input-", "tool-output-", "tool-approval-")
 _FRAME = frozenset(
@@ -164,7 +164,7 @@ class VercelAI(RecordAdapter[Record]):
             stream.names[name] = record.toolName or stream.names.get(name)
             pieces = "".join(stream.pieces.pop(name, ()))
             if pieces:
-                self._call(event, stream, record, ("stream", pieces, "object", ""))
+                self._call(event, stream, record, ("stream", pieces, streamed(pieces), ""))
             self._call(event, stream, record, ("item", *contained(record.input), "/input"))
             if kind == "tool-input-error":
                 self._result(event, stream, record, success=False)
@@ -209,8 +209,8 @@ class VercelAI(RecordAdapter[Record]):
         if stream is None:
             return
         for name, pieces in stream.pieces.items():
-            record = Record(toolCallId=name)
-            self._call(stream.last, stream, record, ("stream", "".join(pieces), "object", ""))
+            text = "".join(pieces)
+            self._call(stream.last, stream, Record(toolCallId=name), ("stream", text, streamed(text), ""))
         if stream.texts:
             row = (stream.last, stream.session, None, None, "assistant", None, None, "".join(stream.texts), "")
             self._rows.messages.append(row)

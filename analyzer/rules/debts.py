@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORD_BITS
+from analyzer.rules.order import record_of
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace, shared
 
@@ -62,11 +63,44 @@ def no_longer_pending(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     return listed.join(last, on="session").select("call", gone=pl.col("last") > pl.col("seq")).filter("gone")
 
 
+def _sent_without(trace: Trace, calls: pl.DataFrame) -> pl.Series:
+    """Those of the calls that the model was asked to go on without: a request holds them, or results of their reply."""
+    here = pl.col("session").is_in(calls["session"].unique().implode())
+    # A result that has the id of two calls answers either of them.
+    answers = trace.result_sightings.select("session", "pair_id").unique()
+    calls = calls.join(answers, on=["session", "pair_id"], how="anti", maintain_order="left")
+    asked = trace.events.filter(trace.events["kind"] == "request").filter(here)
+    requests = asked.select("session", record=record_of("event")).unique()
+    if requests.is_empty():
+        return pl.Series(dtype=pl.Int64)
+    resent = staged(trace, "call_sightings", "history").filter(here, pl.col("wire") != ACTIONS)
+    held = (
+        resent.filter(pl.col("call").is_in(calls["call"].implode()))
+        .select("call", "session", record=record_of("event"))
+        .join(requests, on=["session", "record"], how="semi")
+    )
+    told = trace.result_sightings.filter(here, pl.col("stage").is_in(["message", "post", "history"]))
+    sent = told.select("session", "pair_id", "seq", record=record_of("event")).join(
+        requests, on=["session", "record"], how="semi"
+    )
+    answered = (
+        trace.calls.filter(here)
+        .select("session", "pair_id", "reply")
+        .join(sent, on=["session", "pair_id"])
+        .group_by("session", "reply")
+        .agg(sent=pl.max("seq"))
+    )
+    siblings = calls.filter(pl.col("wire") != ACTIONS).join(answered, on=["session", "reply"])
+    # Ids of replies are given twice by some: a result that was sent before the call says nothing of it.
+    return pl.concat([held["call"], siblings.filter(pl.col("sent") > pl.col("seq"))["call"]]).unique()
+
+
 def went_on(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     """The calls, each with what shows that its session went on without a result.
 
     Adds `ended` (status of its turn, null while it is open), `gone` (a later snapshot no longer lists it), `later` (in
-    its turn came another reply or a message of the assistant) and `after` (in its session came any reply or message).
+    its turn came another reply or a message of the assistant) and `after` (in its session came any reply or message, or
+    a request that holds the call, or the results of its reply, without its own).
     """
     here = pl.col("session").is_in(calls["session"].unique().implode())
     turns = trace.turns.filter(here, pl.col("until").is_not_null()).select("session", "turn", ended="status")
@@ -100,7 +134,8 @@ def went_on(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             gone=proved & pl.col("gone").fill_null(value=False),
             later=proved & (pl.col("last_in_turn") > pl.col("last_seq")).fill_null(value=False),
-            after=proved & (pl.col("last_in_session") > pl.col("last_seq")).fill_null(value=False),
+            after=(proved & (pl.col("last_in_session") > pl.col("last_seq")).fill_null(value=False))
+            | pl.col("call").is_in(_sent_without(trace, calls).implode()),
         )
         .drop("last_in_turn", "last_in_session", "order")
     )

@@ -5,6 +5,7 @@ Values come from msgspec: integers of any size stay exact, `NaN` and Python's li
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -49,7 +50,15 @@ def decode(text: str | None) -> Any:
         return NO_JSON
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+        return _far(text) if "out of range" in str(error) else NO_JSON
+
+
+def _far(text: str) -> Any:
+    """The value of a text that holds a number beyond what a double can: it is JSON all the same."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
         return NO_JSON
 
 

@@ -104,6 +104,20 @@ def test_an_error_member_says_that_the_tool_failed(tmp_path: Path) -> None:
     assert audited(tmp_path, *log).frames["calls"]["outcome"].to_list() == ["error"]
 
 
+def test_the_names_of_the_protocol_buffers_are_read(tmp_path: Path) -> None:
+    start = user({"text": "go"})
+    made = model({"function_call": {"name": "open_door", "args": {"at": 3}}})
+    gave = user({"function_response": {"name": "open_door", "response": {"ok": True}}})
+    end = {"candidates": [{"content": made, "finish_reason": "STOP"}]}
+    found = audited(tmp_path, asked(start), end, asked(start, made, gave))
+    assert found.frames["calls"].select("name", "pointer").rows() == [
+        ("open_door", "/candidates/0/content/parts/0/function_call/args")
+    ]
+    assert found.frames["results"].select("call", "pointer").rows() == [
+        (0, "/contents/2/parts/0/function_response/response")
+    ]
+
+
 def test_pieces_of_a_stream_are_one_reply(tmp_path: Path) -> None:
     start = user({"text": "go"})
     log = [asked(start), replied("r1", call(at="a"), stop=None), replied("r1", call(at="b"))]
@@ -121,8 +135,8 @@ def test_the_recorded_exchanges_have_the_counts_that_are_known() -> None:
     # Two runs of code on the provider's side and their results, and a call that only resent contents show.
     assert (hosted.height, hosted["result"].count(), resent.height) == (2, 2, 1)
     assert counts["calls"] == known["calls"] + 3
-    # Of the results of code the count knows one.
-    assert counts["results"] == known["results"] + 1
+    # Of the results of code the count knows one, and none of those under the names of the protocol buffers.
+    assert counts["results"] == known["results"] + 1 + 19
     # One file of the recorder's holds four conversations.
     assert counts["sessions"] == known["sessions"] + 3
     # By ids most calls and many results are alone; by order and name every result has its call.

@@ -10,7 +10,7 @@ import msgspec
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows
 from analyzer.read.sheets import Sheet
-from analyzer.read.values import ABSENT, Raw, arguments, arguments_of, first, text_of, texts_of
+from analyzer.read.values import ABSENT, Raw, arguments, arguments_of, first, streamed, text_of, texts_of
 
 _PARTS = frozenset({"text", "image", "document", "search_result", "tool_reference", "file", "resource"})
 CALLS = {"tool_use": "function", "server_tool_use": "hosted", "mcp_tool_use": "mcp"}
@@ -251,6 +251,9 @@ class Blocks:
             waiting.columns()
         )
         text, container = arguments_of(inputs)
+        for index, told in enumerate(stage):
+            if told == "stream" and text[index] is not None:
+                container[index] = streamed(text[index] or "", container[index])
         self._rows.bulk(
             "call_sightings",
             constant=self._wire,

@@ -8,7 +8,7 @@ from analyzer.read.converse.messages import ToolUse, use_of
 from analyzer.read.dialogue import Call, Dialogue, Said
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
-from analyzer.read.values import ABSENT, Int64, Raw, arguments, first
+from analyzer.read.values import ABSENT, Int64, Raw, arguments, first, streamed
 
 EVENTS = (
     *("messageStart", "contentBlockStart", "contentBlockDelta"),
@@ -56,15 +56,13 @@ class _Reply(msgspec.Struct):
 
     def said(self, stop: str | None) -> Said:
         """What the pieces say together; without `stop` the last call is not whole."""
-        cut = "in_progress" if stop is None else "incomplete" if stop == "max_tokens" else None
+        cut = "in_progress" if stop is None else None
         last = max(self.calls, default=0)
-        calls = [
-            Call(
-                *(each.use.toolUseId, each.use.name, "".join(each.pieces) or "{}", "object"),
-                status=cut if index == last else None,
-            )
-            for index, each in sorted(self.calls.items())
-        ]
+        calls = []
+        for index, each in sorted(self.calls.items()):
+            use, text = each.use, "".join(each.pieces) or "{}"
+            status = cut if index == last else None
+            calls.append(Call(use.toolUseId, use.name, text, streamed(text), status=status))
         return Said("assistant", "".join(self.texts) or None, calls=calls)
 
 

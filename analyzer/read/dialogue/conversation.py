@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.frames import UNASKED
 from analyzer.read.dialogue.said import Said
 
 
@@ -81,8 +82,9 @@ class Walk:
             self._join(self._before)
         if self._positional or call_id is None:
             found = [each for each in self._open if call_id is not None and each[1] == call_id]
-            found = found or [each for each in self._open if each[2] == name]
-            pair_id = found[0][0] if found else call_id or f"{name} unasked"
+            # An id of its own that names another call is no answer to this one.
+            found = found or [each for each in self._open if each[2] == name and (call_id is None or each[1] is None)]
+            pair_id = found[0][0] if found else call_id or f"{name}{UNASKED}"
             if found:
                 self._open.remove(found[0])
         pair_id = pair_id or ""

@@ -12,6 +12,8 @@ from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
+#: How replies end that ran into their limit: the last call may not be whole.
+_CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 _UNSAID = (None, None, None, None)
 
 
@@ -176,6 +178,8 @@ class Dialogue:
         reply = reply or f"reply {event}"
         to = "" if opaque else to
         self.made = []
+        if stop in _CUT and said.calls:
+            said.calls[-1].status = said.calls[-1].status or "incomplete"
         if said.calls or said.results:
             self._answered(said, conversation, (event, session, reply, to), stage, opaque=opaque)
         if said.faults:

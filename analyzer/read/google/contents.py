@@ -12,7 +12,10 @@ _ROLES = {"model": "assistant", None: "user"}
 
 
 class Part(msgspec.Struct, gc=False, rename="camel"):
-    """A part of a content: a text, a call, a result, code that the provider ran."""
+    """A part of a content: a text, a call, a result, code that the provider ran.
+
+    The API takes the names of its protocol buffers, too, and clients that dump their models write those.
+    """
 
     text: str | None = None
     thought: bool | None = None
@@ -20,6 +23,10 @@ class Part(msgspec.Struct, gc=False, rename="camel"):
     function_response: Raw = ABSENT
     executable_code: Raw = ABSENT
     code_execution_result: Raw = ABSENT
+    call: Raw = msgspec.field(default=ABSENT, name="function_call")
+    response: Raw = msgspec.field(default=ABSENT, name="function_response")
+    code: Raw = msgspec.field(default=ABSENT, name="executable_code")
+    ran: Raw = msgspec.field(default=ABSENT, name="code_execution_result")
 
 
 class Function(msgspec.Struct, gc=False):
@@ -59,31 +66,37 @@ def said_of(raw: bytes) -> Said:
         if part.text is not None and not part.thought:
             texts.append(part.text)
             said.to = said.to or f"{to}/text"
-        if first(part.function_call) == b"{":
-            call = held(_function, part.function_call, Function())[0]
+        if first(part.function_call or part.call) == b"{":
+            call = held(_function, part.function_call or part.call, Function())[0]
             text, container = arguments(call.args)
-            where = f"{to}/functionCall" + ("/args" if call.args else "")
+            where = _spelled(to, "functionCall", "function_call", part.function_call) + ("/args" if call.args else "")
             said.calls = [*said.calls, Call(call.id or None, call.name, text, container, where)]
-        if first(part.function_response) == b"{":
-            said.results = [*said.results, _result(part.function_response, to)]
-        if first(part.executable_code) == b"{":
-            text, container = arguments(part.executable_code)
-            where = f"{to}/executableCode"
+        if first(part.function_response or part.response) == b"{":
+            where = _spelled(to, "functionResponse", "function_response", part.function_response)
+            said.results = [*said.results, _result(part.function_response or part.response, where)]
+        if first(part.executable_code or part.code) == b"{":
+            text, container = arguments(part.executable_code or part.code)
+            where = _spelled(to, "executableCode", "executable_code", part.executable_code)
             call_ = Call(None, "code_execution", text, container, where, "hosted", owed_by="server")
             said.calls = [*said.calls, call_]
-        if first(part.code_execution_result) == b"{":
-            text, container = arguments(part.code_execution_result)
-            where = f"{to}/codeExecutionResult"
+        if first(part.code_execution_result or part.ran) == b"{":
+            text, container = arguments(part.code_execution_result or part.ran)
+            where = _spelled(to, "codeExecutionResult", "code_execution_result", part.code_execution_result)
             said.results = [*said.results, Result(None, "code_execution", text, container, where)]
     said.text = "\n".join(texts) if texts else None
     return said
+
+
+def _spelled(to: str, camel: str, snake: str, found: Raw) -> str:
+    """The pointer to a member of a part, under the name that it has there."""
+    return f"{to}/{camel if found else snake}"
 
 
 def _result(raw: Raw, to: str) -> Result:
     result = held(_function, raw, Function())[0]
     text, container = arguments(result.response)
     failed = container == "object" and text_of(held(_outcome, result.response, _Outcome())[0].error) is not None
-    where = f"{to}/functionResponse" + ("/response" if result.response else "")
+    where = to + ("/response" if result.response else "")
     return Result(result.id or None, result.name, text, container, where, False if failed else None)
 
 

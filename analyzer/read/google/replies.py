@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
-from analyzer.read.dialogue import Dialogue, Said
+from analyzer.read.dialogue import Call, Dialogue, Said
 from analyzer.read.google.contents import said_of
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
@@ -17,7 +19,10 @@ class Candidate(msgspec.Struct, gc=False, rename="camel"):
 
     content: Raw = ABSENT
     finish_reason: str | None = None
+    finish_message: str | None = None
     index: Int64 | None = None
+    stopped: str | None = msgspec.field(default=None, name="finish_reason")
+    why: str | None = msgspec.field(default=None, name="finish_message")
 
 
 class _Stream(msgspec.Struct):
@@ -27,16 +32,20 @@ class _Stream(msgspec.Struct):
     place: Place
     said: Said
     stop: str | None = None
+    why: str | None = None
+    """What the provider says of its stopping."""
 
-    def add(self, said: Said, stop: str | None) -> None:
+    def add(self, said: Said, stop: str | None, why: str | None) -> None:
         """Take the next piece."""
         whole = self.said
         whole.text = (whole.text or "") + said.text if said.text is not None else whole.text
         whole.calls = [*whole.calls, *said.calls]
         whole.results = [*whole.results, *said.results]
-        self.stop = stop or self.stop
+        self.stop, self.why = stop or self.stop, why or self.why
 
 
+_MALFORMED = "MALFORMED_FUNCTION_CALL"
+_CALLED = re.compile(r"([A-Za-z_][\w-]*)\(")
 _candidates = msgspec.json.Decoder(list[Candidate]).decode
 
 
@@ -55,17 +64,20 @@ class Replies:
             self.end()
         chosen = next((each for each in candidates if each.index in (None, 0)), Candidate())
         said = said_of(bytes(chosen.content)) if chosen.content else Said()
-        stop = chosen.finish_reason
+        stop, why = chosen.finish_reason or chosen.stopped, chosen.finish_message or chosen.why
         if self._stream is None and not place.opaque and (stop is not None or not candidates):
             native, to = "generateContent", "/candidates/0/content"
-            return self._dialogue.answer(said, place, native=native, to=to, reply=response or None, stop=stop), faults
+            event = self._dialogue.answer(said, place, native=native, to=to, reply=response or None, stop=stop)
+            if stop == _MALFORMED:
+                self._dialogue.refused(_malformed(why), event, 0, "/candidates/0/finishMessage")
+            return event, faults
         if self._stream is None:
             self._stream = _Stream(name, place, Said("assistant"))
         if not place.opaque:
             self._dialogue.move(place)
             self._dialogue.cursor.event("streamGenerateContent", "delta", self._dialogue.session)
         self._stream.place = place
-        self._stream.add(said, stop)
+        self._stream.add(said, stop, why)
         return None, []
 
     def end(self) -> None:
@@ -74,4 +86,13 @@ class Replies:
         if stream is not None:
             place = msgspec.structs.replace(stream.place, opaque=True)
             native, reply = "streamGenerateContent", stream.id or None
-            self._dialogue.answer(stream.said, place, native=native, reply=reply, stop=stream.stop, stage="stream")
+            said, stop = stream.said, stream.stop
+            event = self._dialogue.answer(said, place, native=native, reply=reply, stop=stop, stage="stream")
+            if stop == _MALFORMED:
+                self._dialogue.refused(_malformed(stream.why), event, 0, "")
+
+
+def _malformed(message: str | None) -> Call:
+    """The call that the model wrote and the provider could not read, of which its message tells."""
+    names = [name for name in _CALLED.findall(message or "") if name != "print"]
+    return Call(None, names[0] if names else None, message or _MALFORMED, "text", status="failed", owed_by="nobody")

@@ -92,7 +92,7 @@ class Pieces(msgspec.Struct):
 
     def said(self) -> Said:
         """What they say together."""
-        cut = "in_progress" if self.stop is None else "incomplete" if self.stop == "length" else None
+        cut = "in_progress" if self.stop is None else None
         last = max(self.calls, default=0)
         calls = [
             Call(each.id, each.name, "".join(each.pieces), "text", status=cut if index == last else None)

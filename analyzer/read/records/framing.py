@@ -20,9 +20,10 @@ def framing(head: bytes) -> str:
     kind = archives.kind_of(text)
     if kind is not None:
         return kind
-    if text.startswith(FIELDS):
+    cut = _is_cut(text)
+    if text.startswith(FIELDS) and not cut:
         return "sse cr" if b"\r" in text and b"\n" not in text else "sse"
-    if text[:1] not in (b"{", b"["):
+    if cut or text[:1] not in (b"{", b"["):
         return "lines"
     first, separator, rest = text.partition(b"\n")
     if is_json(first) or (b"}{" in first and all(is_json(first[start:end]) for start, end in spans(first, JOINED))):
@@ -31,3 +32,13 @@ def framing(head: bytes) -> str:
     if separator and (text[:1] == b"[" or first.strip() in (b"{", b"[") or not is_json(rest.partition(b"\n")[0])):
         return "document"
     return "document" if text[:1] == b"[" else "lines"
+
+
+def _is_cut(text: bytes) -> bool:
+    """Whether the text begins inside a record of lines, as a log does that was rotated there.
+
+    A colon or a bracket of that record is no comment of an event stream, and begins no array.
+    """
+    first, _, rest = text.partition(b"\n")
+    second = rest.partition(b"\n")[0]
+    return first.rstrip().endswith(b"}") and second.startswith(b"{") and not is_json(first) and is_json(second)

@@ -20,6 +20,7 @@ Blind spots: an empty text counts only where the tool's schema refuses to go wit
 
 from __future__ import annotations
 
+import json
 import re
 
 import polars as pl
@@ -82,9 +83,20 @@ def _how(text: str) -> str:
         return "they are written as a program's literals (quotes, True, None, NaN or a trailing comma), not as JSON"
     if opens_json(plain) and not plain.endswith(("}", "]")):
         return f"the text ends after {len(text)} characters with something still open"
+    if _raw_control(plain):
+        return "a line break or another control character stands in a text, and not as an escape"
     if opens_json(plain):
         return "a token inside does not belong there"
     return "the text is not JSON at all" if "{" not in plain else "other text stands around the JSON"
+
+
+def _raw_control(text: str) -> bool:
+    """Whether the text is JSON but for control characters, which a string of JSON must spell as escapes."""
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _rest(text: str) -> str:

@@ -1,8 +1,9 @@
 """A result was owed and none came.
 
-What it says: which of four it is. The call was never started: no result came although the session went on (error). Its
-turn was cancelled or failed with it, and the session went on (warning; error where the wire keeps the hole in the
-history). The recording ends while it waits (information). Or no snapshot says whether it was owed at all (a hint).
+What it says: which of four it is. The call was never started: no result came although the session went on, be it that
+the next request was sent without one (error). Its turn was cancelled or failed with it, and the session went on
+(warning; error where the wire keeps the hole in the history). The recording ends while it waits (information). Or no
+snapshot says whether it was owed at all (a hint).
 Why it matters: the model goes on without the answer, guesses it, or the next request is refused for the hole.
 Bad:
     tool get_order {"type":"object"}
@@ -46,7 +47,8 @@ def check(trace: Trace) -> pl.DataFrame:
     waiting = trace.calls.filter(trace.calls["result"].is_null() & (trace.calls["owed_by"] == "client"))
     open_calls = _without(
         waiting.filter(
-            pl.col("call_id").is_not_null(),
+            # A call of this wire needs no id.
+            pl.col("call_id").is_not_null() | (pl.col("wire") == "gemini"),
             # A request that was cancelled over MCP is not to be answered.
             (pl.col("wire") != "mcp-jsonrpc") | (pl.col("status") != "cancelled").fill_null(value=True),
             # A reply that was thrown away and made anew leaves no debt.
@@ -87,6 +89,7 @@ def _awaiting_approval(trace: Trace) -> pl.DataFrame:
 def _hit(row: dict[str, Any]) -> dict[str, Any]:
     actions = row["wire"] == ACTIONS
     name, call_id = row["name"] or "a tool", row["call_id"]
+    which = f"call {call_id} of {name}" if call_id is not None else f"call of {name}"
     stopped = row["ended"] in _STOPPED
     moved = row["after"] if stopped or not actions else row["later"] or row["gone"] or row["ended"] == "completed"
     hit: dict[str, Any] = {
@@ -115,7 +118,7 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
         hit |= {"severity": "warning", "confidence": "hint"}
     if row["refused"] is not None:
         told += "; a result that was posted for it was refused"
-    return {**hit, "keyword": how, "message": f"The call {call_id} of {name} {told}."}
+    return {**hit, "keyword": how, "message": f"The {which} {told}."}
 
 
 def _without(calls: pl.DataFrame, *excused: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,8 @@ Bad:
     assistant: tool_calls [call_1]
     system: Answer in English.
     tool: call_1 all well
+    assistant: tool_use toolu_1
+    user: [text "And then?", tool_result toolu_1]
 Good:
     assistant: tool_calls [call_1, call_2]
     tool: call_2 none
@@ -29,7 +31,43 @@ _WIRES = ("openai-chat", "anthropic-messages")
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Pairs inside one request with a message between them."""
+    """Pairs inside one request with a message between them, and results behind another block of their message."""
+    return pl.concat([_apart(trace), _behind(trace)], how="diagonal")
+
+
+def _behind(trace: Trace) -> pl.DataFrame:
+    """Of each message the first result that stands behind a block that is none."""
+    block = pl.col("pointer").str.extract(r"/messages/\d+/content/(\d+)(?:/|$)").cast(pl.Int64, strict=False)
+    told = pl.col("stage").is_in(["history", "message"]) & (pl.col("wire") == "anthropic-messages")
+    calls = trace.calls.select("session", "pair_id", "call", "owed_by").unique(["session", "pair_id"], keep="first")
+    found = (
+        trace.result_sightings.filter(told)
+        .select("session", "pair_id", "event", "pointer", block=block)
+        .join(calls, on=["session", "pair_id"], how="left", maintain_order="left")
+        # Those of the server's own tools stand in the reply.
+        .filter(pl.col("block").is_not_null(), pl.col("owed_by").ne_missing("server"))
+        .sort("event", "block")
+        .with_columns(nth=pl.int_range(pl.len()).over("event"))
+        .filter(pl.col("block") > pl.col("nth"))
+        .unique("event", keep="first", maintain_order=True)
+        # A history is sent again and again: its first showing is the fault.
+        .unique(["session", "pair_id"], keep="first", maintain_order=True)
+    )
+    return hits(
+        {
+            "session": row["session"],
+            "call": row["call"],
+            "event": row["event"],
+            "pointer": row["pointer"],
+            "keyword": "behind",
+            "message": f"Another block stands before the result of call {row['pair_id']} in its message.",
+            "hint": "Put the results first, and what else the user says behind them.",
+        }
+        for row in found.iter_rows(named=True)
+    )
+
+
+def _apart(trace: Trace) -> pl.DataFrame:
     index = pl.col("pointer").str.extract(r"/messages/(\d+)(?:/|$)").cast(pl.Int64, strict=False)
     # A result stands in a request for the first time as its message, later as history.
     history = pl.col("stage").is_in(["history", "message"]) & pl.col("wire").is_in(list(_WIRES))

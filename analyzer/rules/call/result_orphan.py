@@ -27,6 +27,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.contracts.nearest import did_you_mean
+from analyzer.frames import UNASKED
 from analyzer.rules.debts import orphans
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
@@ -76,6 +77,15 @@ def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[
 
 
 def _hit(row: dict[str, Any], near: list[dict[str, Any]]) -> dict[str, Any]:
+    if row["pair_id"].endswith(UNASKED):  # it names its tool only
+        name = visible(row["pair_id"].removesuffix(UNASKED), limit=80)
+        told = {
+            "result": row["result"],
+            "keyword": "name",
+            "message": f"A result of {name} answers no call: none of that tool waits for one.",
+            "hint": "Give each call one result, under the name that the call has.",
+        }
+        return told | ({"severity": "warning", "confidence": "hint"} if row["unread"] else {})
     wrong = visible(row["pair_id"], limit=80)
     match, why = _nearest(row["pair_id"], near)
     hit: dict[str, Any] = {

@@ -36,7 +36,9 @@ def check(trace: Trace) -> pl.DataFrame:
         return hits(())
     free = pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.free_text)).fill_null(value=False)
     results = (
-        trace.results.select("result", "tool", "container", "text")
+        # Where a structured output stands beside the text, it is what was judged.
+        trace.results.filter(trace.results["structured"].is_null())
+        .select("result", "tool", "container", "text", "wire")
         .filter(pl.col("result").is_in(judged["result"].implode()))
         .filter(
             pl.col("container").is_in(["text", "parts"]),
@@ -52,20 +54,22 @@ def check(trace: Trace) -> pl.DataFrame:
         judged.select("result", "verdict", "schema_id")
         .join(results, on="result", maintain_order="left")
         .join(wanted.drop_nulls(), on="schema_id", maintain_order="left")
-        .select("result", "verdict", "text", "wanted")
+        .select("result", "verdict", "text", "wanted", "wire")
     )
     found = []
-    for result, verdict, text, kind in rows.iter_rows():
+    for result, verdict, text, kind, wire in rows.iter_rows():
         count, value = layers(text)
         if (count and not isinstance(value, str)) or (not count and opens_json(text)):
             continue
         fenced = text.lstrip().startswith("```") and ("{" in text or "[" in text)
+        alone = ", and no structuredContent stands beside it" if wire == "mcp-jsonrpc" else ""
+        promised = "an object" if kind == "object" else "a list"
         what = "JSON inside a code fence" if fenced else f"the text {short(value.strip(), 50)}"
         found.append(
             {
                 "result": result,
                 "verdict": verdict,
-                "message": f"The output is {what} where {'an object' if kind == 'object' else 'a list'} is promised.",
+                "message": f"The output is {what} where {promised} is promised{alone}.",
                 "hint": "Return the promised value as JSON, and put words into a member of it.",
                 "keyword": "prose",
                 "instance_pointer": "",

@@ -54,7 +54,8 @@ def _literals(trace: Trace) -> pl.DataFrame:
     told = trace.verdicts.filter(pl.col("role") == "output", pl.col("verdict_is") == "invalid")
     shell = pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.shell)).fill_null(value=False)
     return (
-        literal.filter(pl.col("container").is_in(["text", "parts"]), ~shell)
+        # The text beside a structured output is for reading; what is judged is the other.
+        literal.filter(pl.col("container").is_in(["text", "parts"]), pl.col("structured").is_null(), ~shell)
         .join(told.select("result", "verdict").unique("result"), on="result", how="left", maintain_order="left")
         .select(
             "result",
