@@ -184,4 +184,5 @@ class AnthropicMessages(RecordAdapter[Record]):
 
 
 def _of(place: Place, body: Half[Record]) -> Place:
-    return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
+    pointer = place.pointer + body.pointer
+    return Place(place.event, place.offset, place.length, place.line, pointer, place.when, body.opaque)

@@ -64,4 +64,5 @@ class Exchanged:
 
 
 def _of(place: Place, body: Body[Any]) -> Place:
-    return msgspec.structs.replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
+    pointer = place.pointer + body.pointer
+    return Place(place.event, place.offset, place.length, place.line, pointer, place.when, body.opaque)

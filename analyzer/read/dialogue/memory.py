@@ -118,8 +118,9 @@ class Conversations:
             if tail[:1] != b",":
                 continue
             new = listed(b"[" + tail[1:])
-            said = list(map(self._read, new))
-            if not conversation.replies or self.gist(said[0]) in conversation.replies:
+            reply = self._read(new[0])
+            if not conversation.replies or self.gist(reply) in conversation.replies:
+                said = [reply, *map(self._read, new[1:])]
                 return conversation, len(conversation.digests), said, list(map(hash, new))
         return None
 
@@ -150,13 +151,14 @@ class Conversations:
         self, alike: list[Conversation], asked: Ask, digests: Sequence[int], head: int
     ) -> tuple[Conversation | None, int]:
         """The one of conversations that begin alike that goes on with these messages, if one does."""
-        if len(digests) > head:  # the others have nothing in common but how they begin
-            second = digests[head]
-            nearest = [each for each in alike if each.second is None or each.second == second]
-        else:
-            nearest = [each for each in alike if each.failed or not (each.replies or asked.own)]
+        second = digests[head] if len(digests) > head else None
         best: tuple[int, int, Conversation | None] = (0, 0, None)
-        for conversation in reversed(nearest):
+        for conversation in reversed(alike):
+            if second is None:
+                if not conversation.failed and (conversation.replies or asked.own):
+                    continue
+            elif conversation.second is not None and conversation.second != second:
+                continue  # it has nothing in common but how it begins
             known, sent = common(conversation.digests, digests), len(conversation.digests)
             if known < sent:
                 again = known == len(digests) and conversation.failed
