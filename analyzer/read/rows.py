@@ -199,17 +199,19 @@ class Rows:
             return
         event, session, turn, time, number, native, kind, pointer = self.whole.columns()
         self.whole.clear()
-        events = pl.Series(event, dtype=pl.Int64)
-        record = (events - base) // (1 << PART_BITS)
+        places: Sequence[Sequence[int] | pl.Series] = [offset, length, line]
+        if event != list(range(base, base + (len(offset) << PART_BITS), 1 << PART_BITS)):
+            record = (pl.lit(pl.Series(event, dtype=pl.Int64)) - base) // (1 << PART_BITS)
+            places = pl.DataFrame(places, dict.fromkeys("oln", pl.Int64)).select(pl.all().gather(record)).get_columns()
         self.bulk(
             "events",
             shared={"type": native, "kind": kind},
-            event=events,
+            event=event,
             session=session,
             turn=turn,
-            offset=pl.Series(offset, dtype=pl.Int64).gather(record),
-            length=pl.Series(length, dtype=pl.Int64).gather(record),
-            line=pl.Series(line, dtype=pl.Int64).gather(record),
+            offset=places[0],
+            length=places[1],
+            line=places[2],
             pointer=pointer,
             time=time,
             number=number,
