@@ -120,7 +120,7 @@ class Responses(RecordAdapter[Record]):
             self._streaming.end()
             self._transcript.response(record)
             return True
-        if first(record.http) == b"{" or first(record.request) == b"{" or record.body:
+        if record.body or (record.http and first(record.http) == b"{") or first(record.request) == b"{":
             return self._exchange(record, place)
         if asks(record):
             self._transcript.request(record, place)

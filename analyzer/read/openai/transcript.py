@@ -201,7 +201,7 @@ class Transcript:
 
     def begin(self, record: Record) -> str | None:
         """The session of a response, after its request was appended."""
-        session = conversation_of(record.conversation)
+        session = conversation_of(record.conversation) if record.conversation else None
         before = record.previous_response_id
         if session is None and before is not None:
             session = self.chains.named(before)
@@ -249,12 +249,12 @@ class Transcript:
 
     def tell(self, record: Record, event: int, session: str | None, status: str | None) -> None:
         """Append the state of the session where it says something new."""
-        text, known = bytes(record.text), self._session(session)
-        state = (record.model, record.parallel_tool_calls, text, hash(bytes(record.instructions)))
+        text, told, known = bytes(record.text), bytes(record.instructions), self._session(session)
+        state = (record.model, record.parallel_tool_calls, text, hash(told))
         if status is None and known.state == state:
             return
         known.state = state
-        instructions = text_of(record.instructions)
+        instructions = text_of(record.instructions) if told else None
         self.rows.session_states.append(
             (
                 *(event, session, status, None, None, record.model, None, record.parallel_tool_calls),
@@ -264,9 +264,9 @@ class Transcript:
 
     def tools(self, tools: Raw, event: int, session: str | None, side: int, pointer: str | None) -> None:
         """Show the table of a request (side 0) or the echo of a response (side 1) where it says something new."""
-        text = bytes(tools)
-        if not text:
+        if not tools:
             return
+        text = bytes(tools)
         if text[:1] not in {b"[", b"n"}:
             detail = "tools is neither a list nor null"
             self.rows.faults.append((event, session, "member_type", pointer or "", detail, None))
