@@ -15,6 +15,8 @@ from analyzer.trace import Trace
 #: Strings that stand for a missing value in some language.
 _NOTHING = ("None", "NaN", "nan", "null", "undefined", "nil", "")
 
+_TOLD = 3  # members that a message names
+
 
 class Stringified(NamedTuple):
     """One payload of which every failure is such a string."""
@@ -68,7 +70,9 @@ def _explain(failures: list[dict[str, Any]], *, nothing: bool) -> Stringified | 
         explained[where] = (
             f"{where} is the string {short(value, 40)} where the schema wants {' or '.join(sorted(wanted))}"
         )
-    words = "; ".join(explained[where] for where in sorted(explained)[:3])
+    words = "; ".join(explained[where] for where in sorted(explained)[:_TOLD])
+    if len(explained) > _TOLD:
+        words += f"; so are {len(explained) - _TOLD} more"
     return Stringified(failures[0]["row"], failures[0]["verdict"], min(explained), words)
 
 

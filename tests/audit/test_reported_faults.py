@@ -269,6 +269,34 @@ def test_a_raw_line_break_in_a_text_is_named(tmp_path: Path) -> None:
     assert "line break" in found["message"][0]
 
 
+def test_a_path_of_windows_that_nobody_escaped_is_named(tmp_path: Path) -> None:
+    found = audited(tmp_path, chat(), replied(called(a=r'{"city":"C:\Users"}'))).findings.filter(rule="ARG003")
+    assert "backslash" in found["message"][0]
+
+
+def test_all_members_that_are_strings_are_counted(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {each: {"type": "integer"} for each in "abcde"}}
+    function = {"type": "function", "function": {"name": "weather", "parameters": schema}}
+    asked = {**chat(), "tools": [function]}
+    text = json.dumps(dict.fromkeys("abcde", "7"))
+    found = audited(tmp_path, asked, replied(called(a=text))).findings.filter(rule="ARG006")
+    assert found["message"][0].endswith("so are 2 more.")
+
+
+def test_a_call_without_a_name(tmp_path: Path) -> None:
+    message = called(a="{}")
+    message["tool_calls"][0]["function"]["name"] = ""
+    found = audited(tmp_path, chat(), replied(message)).findings.filter(rule="ARG002")
+    assert found["message"].to_list() == ["The call names no tool: the name is empty."]
+
+
+def test_the_calls_that_chat_had_before_tools_have_no_ids(tmp_path: Path) -> None:
+    old = {"name": "weather", "arguments": '{"city":"x"}'}
+    message = {"role": "assistant", "content": None, "function_call": old}
+    asked = {"model": "gpt-x", "functions": [{"name": "weather", "parameters": SCHEMA}], "messages": [ASKED]}
+    assert told(tmp_path, asked, replied(message, "function_call")) == set()
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_call_that_gemini_could_not_read(tmp_path: Path, *, whole: bool) -> None:
     why = "Malformed function call: print(default_api.weather(city='Oslo'))"

@@ -31,6 +31,7 @@ from analyzer.trace import Trace
 
 _PYTHON = re.compile(r"\{\s*'|[:,\[]\s*(?:True|False|None)\b|[:,\[]\s*(?:NaN|-?Infinity)\b|,\s*[}\]]")
 
+_ESCAPE = re.compile(r'\\(?:(u[0-9a-fA-F]{4}|["\\/bfnrt])|.)', re.DOTALL)
 _MOST_TRIED = 200  # closing brackets at which a whole value is looked for
 
 
@@ -85,6 +86,8 @@ def _how(text: str) -> str:
         return f"the text ends after {len(text)} characters with something still open"
     if _raw_control(plain):
         return "a line break or another control character stands in a text, and not as an escape"
+    if any(not each for each in _ESCAPE.findall(plain)):
+        return "a backslash stands in a text before what is no escape, as in paths of Windows"
     if opens_json(plain):
         return "a token inside does not belong there"
     return "the text is not JSON at all" if "{" not in plain else "other text stands around the JSON"

@@ -53,7 +53,9 @@ def check(trace: Trace) -> pl.DataFrame:
     return hits(
         {
             "call": row["call"],
-            "message": f"The tool {row['name']} {_why(row['state'], later=bool(row['later']))}.",
+            "message": f"The tool {row['name']} {_why(row['state'], later=bool(row['later']))}."
+            if row["name"]
+            else "The call names no tool: the name is empty.",
             "hint": _hint(row["name"], frozenset(names.get(row["session"], ()))),
             "keyword": "withdrawn" if row["state"] else "later" if row["later"] else "unknown",
             "related": [place(row["event"], row["pointer"], "withdrawn")] if row["state"] else None,

@@ -17,7 +17,8 @@ Good:
     mcp m1 docs search {} ok found
     end
 Blind spots: the Agents API states no limit of length or characters, so only missing and empty ids count there. Wires
-that pair by position are not looked at.
+that pair by position are not looked at, nor are the `function_call` of chat completions, which never had an id, and
+calls that the provider could not read.
 """  # noqa: E501 - a wire line is one line
 
 from __future__ import annotations
@@ -54,7 +55,11 @@ def _calls(trace: Trace) -> pl.DataFrame:
     if not odd.any():
         return NONE
     called = trace.calls.filter(odd).filter(
-        pl.col("wire").is_in(list(_LIMITS)), pl.col("kind").is_in(["function", "custom"])
+        pl.col("wire").is_in(list(_LIMITS)),
+        pl.col("kind").is_in(["function", "custom"]),
+        # What chat completions had before tools has no ids, nor has a call that the provider gave to nobody.
+        call_id.filter(odd).is_not_null()
+        | ~pl.col("pointer").str.contains("/function_call(?:/|$)") & pl.col("owed_by").ne_missing("nobody"),
     )
     found = (
         called.filter(pl.any_horizontal(_bad()))
