@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
-from analyzer.read.claude.blocks import Blocks, blocks_in, blocks_of
+from analyzer.read.claude.blocks import blocks_in, blocks_of
 from analyzer.read.claude.bodies import (
     STREAM,
     Body,
@@ -28,6 +28,7 @@ from analyzer.read.claude.bodies import (
 from analyzer.read.claude.conversation import Conversations
 from analyzer.read.claude.replies import Replies
 from analyzer.read.claude.requests import Requests
+from analyzer.read.claude.sightings import Sightings
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.exchange import Body as Half
@@ -62,9 +63,9 @@ class AnthropicMessages(RecordAdapter[Record]):
         conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
         self._memories = (conversations,)
         self._cursor = Cursor(rows)
-        blocks = Blocks(self.name, rows)
-        self._requests = Requests(rows, blocks, self._cursor, conversations)
-        self._replies = Replies(rows, blocks, self._cursor, conversations, self._requests)
+        sightings = Sightings(self.name, rows)
+        self._requests = Requests(rows, sightings, self._cursor, conversations)
+        self._replies = Replies(rows, sightings, self._cursor, conversations, self._requests)
 
     knows = staticmethod(knows)
 

@@ -14,7 +14,8 @@ import msgspec
 
 from analyzer.frames import PART_BITS
 from analyzer.read.adapter import Adapter
-from analyzer.read.claude.blocks import MEANINGS, At, Block, Blocks, blocks_of, contents_of, meaning, words_of
+from analyzer.read.claude.blocks import MEANINGS, Block, blocks_of, contents_of, meaning, words_of
+from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.claude.transcript import (
     KINDS,
     Message,
@@ -65,7 +66,7 @@ class ClaudeCode(Adapter):
         self._source = source
         self._rows = rows
         self._records = Decoding(source, rows, row_of, self.knows)
-        self._blocks = Blocks(self.name, rows)
+        self._sightings = Sightings(self.name, rows)
         self._known: _Known = rows.shared.setdefault(self.name, _Known())
         self._session: str | None = None
         self._named: str | None = None
@@ -204,7 +205,7 @@ class ClaudeCode(Adapter):
     ) -> None:
         """Append what rows say: messages with the calls and results in them, and models, compactions, tools beside."""
         contents = iter(contents_of([message.content for message in spoken if message is not None]))
-        said, agents, blocks = self._rows.messages, self._agents, self._blocks
+        said, agents = self._rows.messages, self._agents
         at = At(0, None, "item", "")
         for event, row, session, turn, message in zip(events, rows, sessions, turns, spoken, strict=True):
             if row.summary or self._boundary is not None:
@@ -222,7 +223,7 @@ class ClaudeCode(Adapter):
             content, faults = next(contents)
             if faults:
                 at.event, at.session, at.to = event, session, "/message/content"
-                blocks.faults(faults, at)
+                self._sightings.faults(faults, at)
             if isinstance(content, str):
                 text: str | None = content
             elif len(content) == 1 and content[0].type == "text":
@@ -248,13 +249,13 @@ class ClaudeCode(Adapter):
                 at.stage, at.emission = "item", f"{message.id or row.uuid or f'row {at.event}'}/{block.id or index}"
                 if block.name is not None and block.name.startswith(_PREFIX):
                     block.server_name, block.name = _server_of(block.name)
-                self._blocks.call(block, at, kind="mcp" if block.server_name is not None else None)
+                self._sightings.call(block, at, kind="mcp" if block.server_name is not None else None)
             elif what == "result":
                 # what the model saw, beside what the tool returned
                 at.stage, at.emission = "echo" if block.type != "tool_result" else "message", None
-                self._blocks.result(block, at, beside=row.structured or row.structured_too)
+                self._sightings.result(block, at, beside=row.structured or row.structured_too)
             else:
-                self._blocks.unknown(block, at)
+                self._sightings.unknown(block, at)
         return words_of(content) if spoken else None
 
     def _system(self, row: Row, event: int, session: str | None, turn: str | None) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analyzer.read.claude.blocks import CALLS, At, Block, Blocks, is_result, meaning, words_of
+from analyzer.read.claude.blocks import CALLS, Block, is_result, meaning, words_of
 from analyzer.read.claude.bodies import STREAM, Body, Piece
 from analyzer.read.claude.conversation import Conversation, Conversations, gist, numbered
 from analyzer.read.claude.requests import Requests, kind_of
+from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
@@ -39,10 +40,10 @@ class Replies:
     """Appends the replies of one source."""
 
     def __init__(
-        self, rows: Rows, blocks: Blocks, cursor: Cursor, conversations: Conversations, requests: Requests
+        self, rows: Rows, sightings: Sightings, cursor: Cursor, conversations: Conversations, requests: Requests
     ) -> None:
         self._rows = rows
-        self._blocks = blocks
+        self._sightings = sightings
         self._cursor = cursor
         self._conversations = conversations
         self._requests = requests
@@ -55,7 +56,7 @@ class Replies:
         conversation = self._answering(name, place)
         event, opaque = self._cursor.event("message", "item", conversation.session)
         at = At(event, conversation.session, "item", "/content", reply=name or f"reply {event}", opaque=opaque)
-        self._blocks.faults(faults, at)
+        self._sightings.faults(faults, at)
         self._answer(blocks, [at] * len(blocks), stop_reason, conversation)
         said = (event, conversation.session, None, name, "assistant", None, stop_reason)
         self._rows.messages.append((*said, words_of(blocks), at.to))
@@ -138,7 +139,7 @@ class Replies:
                 nth = numbered(inside, name)
                 reply = f"{at.reply} {nth}" if nth else at.reply or ""
                 at.emission = conversation.emit(name, reply, conversation.calls.get(name, 0) + nth)
-                self._blocks.call(block, at, kind=kind_of(block, conversation))
+                self._sightings.call(block, at, kind=kind_of(block, conversation))
                 self._conversations.owns(conversation, name)
             elif is_result(block):
                 stage, at.stage = at.stage, "echo"
@@ -146,10 +147,10 @@ class Replies:
                 nth = conversation.results.get(name, 0) + numbered(answers, name)
                 at.emission = f"{name}/{nth}"
                 conversation.answered[name] = max(nth + 1, conversation.answered.get(name, 0))
-                self._blocks.result(block, at)
+                self._sightings.result(block, at)
                 at.stage = stage
             elif not meaning(block):
-                self._blocks.unknown(block, at)
+                self._sightings.unknown(block, at)
         conversation.reply = gist(blocks)
 
 

@@ -6,9 +6,10 @@ from hashlib import blake2b
 
 import msgspec
 
-from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, is_result, meaning, words_of
+from analyzer.read.claude.blocks import Block, blocks_of, is_result, meaning, words_of
 from analyzer.read.claude.bodies import Body, Record, Sentence, format_of, hosted_in, parallel_of, sentence_of
 from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, numbered
+from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.members import listed
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.rows import Rows
@@ -37,9 +38,9 @@ class Asked(msgspec.Struct):
 class Requests:
     """Appends the requests of one source."""
 
-    def __init__(self, rows: Rows, blocks: Blocks, cursor: Cursor, conversations: Conversations) -> None:
+    def __init__(self, rows: Rows, sightings: Sightings, cursor: Cursor, conversations: Conversations) -> None:
         self._rows = rows
-        self._blocks = blocks
+        self._sightings = sightings
         self._cursor = cursor
         self._conversations = conversations
         self.waiting: Asked | None = None
@@ -102,7 +103,7 @@ class Requests:
     ) -> None:
         """One message of a request, which may have been sent before."""
         if sentence.faults:
-            self._blocks.faults(sentence.faults, at)
+            self._sightings.faults(sentence.faults, at)
         calls, results = counts
         said, to = False, at.to
         for index, block in enumerate(sentence.blocks):
@@ -114,7 +115,7 @@ class Requests:
             if what == "call":
                 name = block.id or ""
                 at.stage, at.emission = "history", emission(name, numbered(calls, name))
-                self._blocks.call(block, at, kind=kind_of(block, conversation))
+                self._sightings.call(block, at, kind=kind_of(block, conversation))
                 self._conversations.owns(conversation, name)
                 said = True
             elif what == "result":
@@ -124,9 +125,9 @@ class Requests:
                 at.stage = "history" if old or sentence.role == "assistant" else "message"
                 at.emission = f"{block.tool_use_id}/{nth}"
                 at.accepted = accepted if at.stage == "message" else None
-                self._blocks.result(block, at)
+                self._sightings.result(block, at)
             elif fresh:
-                self._blocks.unknown(block, at)
+                self._sightings.unknown(block, at)
         # What holds results alone is no word of the user's; several of them are one message.
         if fresh and said:
             where = "" if at.opaque else to

@@ -6,8 +6,9 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.frames import PART_LIMIT
-from analyzer.read.claude.blocks import At, Block, Blocks, blocks_of, words_of
+from analyzer.read.claude.blocks import Block, blocks_of, words_of
 from analyzer.read.claude.events import CALLS, KINDS, RESULTS, Agent, Event, Stop, agent_of, is_own
+from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.openai.ledger import Recent
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of
@@ -49,7 +50,7 @@ class Sessions:
 
     def __init__(self, wire: str, rows: Rows) -> None:
         self._rows = rows
-        self._blocks = Blocks(wire, rows)
+        self._sightings = Sightings(wire, rows)
         self.session: str | None = None
         """The session of what comes next, where it does not say it."""
         self.number = 0
@@ -148,7 +149,7 @@ class Sessions:
                 there = At(
                     at.event, at.session, "action", f"/stop_reason/event_ids/{index}", call.turn, opaque=at.opaque
                 )
-                self._blocks.call(replace(call.block), there, kind=call.kind, member="")
+                self._sightings.call(replace(call.block), there, kind=call.kind, member="")
 
     # --- calls, results, messages, approvals ------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class Sessions:
             "tool_use" if kind == "function" else "server_tool_use", event.id, event.name, event.input, event.server
         )
         at.stage, at.emission = "item", event.id or f"#{at.event}"
-        self._blocks.call(block, at, kind=kind)
+        self._sightings.call(block, at, kind=kind)
         if event.id is not None:
             self._calls[event.id] = Call(block, kind, at.turn)
         if event.permission == "ask":
@@ -172,7 +173,7 @@ class Sessions:
         block = Block(type="tool_result", tool_use_id=name, content=event.content, is_error=event.is_error)
         at.stage, at.emission = "post" if sent else "echo", event.id
         at.accepted = at.accepted if sent else None
-        self._blocks.result(block, at)
+        self._sightings.result(block, at)
 
     def _message(self, event: Event, native: str, at: At) -> None:
         blocks, faults = blocks_of(event.content)
@@ -182,7 +183,7 @@ class Sessions:
         elif native == "user.message" and self._sent.pop(hash(said), False):
             return  # what was sent comes back
         at.to = "/content"
-        self._blocks.faults(faults, at)
+        self._sightings.faults(faults, at)
         role = "user" if native == "user.message" else "assistant"
         self._rows.messages.append((at.event, at.session, at.turn, event.id, role, None, None, said, at.pointer("")))
 
