@@ -10,6 +10,7 @@ import polars as pl
 
 from analyzer.findings.deciding import borne
 from analyzer.rules.catalogue import Rule
+from analyzer.rules.debts import ACTIONS
 from analyzer.trace import Trace
 
 COUNTS = pl.Schema({"what": pl.String, "key": pl.String, "count": pl.Int64})
@@ -21,7 +22,7 @@ NEEDS: dict[str, tuple[str, str]] = {
     "ARG001": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
     "ARG002": ("tables", "no tool table is recorded"),
     "ARG006": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
-    "CALL004": ("debts", "the log has no lists of required actions"),
+    "CALL004": ("owed", "no call is recorded that a client has to answer"),
     "CALL007": ("posts", "no posted results are recorded"),
     "CALL008": ("posts", "no posted results are recorded"),
     "CALL013": ("debts", "the log has no lists of required actions"),
@@ -54,7 +55,11 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     yield "results", "", trace.results.height
     yield "has", "schemas", trace.schemas.height
     yield "has", "tables", trace.showings["table"].drop_nulls().len()
-    yield "has", "debts", trace.session_states["pending"].drop_nulls().len()
+    listed = trace.session_states["pending"].drop_nulls().len()
+    yield "has", "debts", listed
+    # On the wire with lists of required actions a call is owed what they say; on the others, whatever it is.
+    client = (trace.calls["owed_by"] == "client") & (trace.calls["wire"] != ACTIONS)
+    yield "has", "owed", listed + int(client.sum() or 0)
     yield "has", "posts", int((trace.result_sightings["stage"] == "post").sum())
     yield "has", "approvals", trace.approvals.height
     promised = int((trace.offers["role"] == "output").sum()) + int((trace.contracts["role"] == "output").sum())

@@ -234,6 +234,16 @@ def test_a_call_of_the_last_reply_waits_and_no_more(tmp_path: Path) -> None:
     assert told(tmp_path, *log) == set()
 
 
+def test_the_rule_ran_where_a_client_owes_results(tmp_path: Path) -> None:
+    asked = called(a='{"city":"x"}')
+    idle = audited(tmp_path, chat(asked, tool("a"))).summary["rules_not_run"]
+    assert "CALL004" not in {each["rule"] for each in idle}
+    idle = audited(tmp_path, chat(), replied({"role": "assistant", "content": "No."}, "stop")).summary["rules_not_run"]
+    assert {each["reason"] for each in idle if each["rule"] == "CALL004"} == {
+        "no call is recorded that a client has to answer"
+    }
+
+
 def test_a_list_of_messages_that_grows_is_no_request(tmp_path: Path) -> None:
     calls = called(a='{"city":"x"}', b='{"city":"y"}')
     assert told(tmp_path, {"messages": [ASKED, calls, tool("a")]}) == set()
