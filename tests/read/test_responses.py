@@ -182,7 +182,8 @@ def test_equal_requests_are_two_attempts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chained", [False, True])
-def test_a_reply_that_is_made_anew_leaves_no_debt(tmp_path: Path, *, chained: bool) -> None:
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_a_reply_that_is_made_anew_leaves_no_debt(tmp_path: Path, *, chained: bool, in_pieces: bool) -> None:
     begun = (asked(user("look")), answered("1", called("a")))
     if chained:
         again = asked(output("a"), previous_response_id="resp_1")
@@ -196,9 +197,9 @@ def test_a_reply_that_is_made_anew_leaves_no_debt(tmp_path: Path, *, chained: bo
         tmp_path,
         *begun,
         again,
-        replies[0],
+        *(chunks_of(replies[0]) if in_pieces else [replies[0]]),
         again,
-        replies[1],
+        *(chunks_of(replies[1]) if in_pieces else [replies[1]]),
         last,
         answered("4", said("d"), before="resp_3" if chained else None),
     )
@@ -209,6 +210,18 @@ def test_a_reply_that_is_made_anew_leaves_no_debt(tmp_path: Path, *, chained: bo
     ]
     assert found.frames["sessions"].height == 1
     assert errors(found) == set()
+
+
+def chunks_of(reply: dict[str, Any]) -> list[Any]:
+    items = [
+        {"type": "response.output_item.done", "output_index": index, "item": item}
+        for index, item in enumerate(reply["output"])
+    ]
+    return [
+        {"type": "response.created", "response": {**reply, "output": [], "status": "in_progress"}},
+        *items,
+        {"type": "response.completed", "response": reply},
+    ]
 
 
 def test_a_session_goes_on_in_the_next_file(tmp_path: Path) -> None:

@@ -32,16 +32,6 @@ def conversation_of(raw: Raw) -> str | None:
     return _conversation(raw).id if kind == b"{" else None
 
 
-class _Sent(msgspec.Struct, gc=False):
-    text: bytes
-    """The input without its closing bracket."""
-    size: int
-    count: int
-    """Its items."""
-    owed: tuple[str, ...] = ()
-    """Calls of the response to it."""
-
-
 class Owed(NamedTuple):
     """A call of a reply."""
 
@@ -50,13 +40,23 @@ class Owed(NamedTuple):
     name: str | None
 
 
+class _Sent(msgspec.Struct, gc=False):
+    text: bytes
+    """The input without its closing bracket."""
+    size: int
+    count: int
+    """Its items."""
+    owed: dict[Owed, None] = {}
+    """Calls of the response to it."""
+
+
 class Chains:
     """Links the exchanges of one source; what is known by id is shared with all sources of a run."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._owners = ledger.owners
         self._sent: dict[str, _Sent] = {}  # by session, the latest last
-        self._owed: Recent[str, tuple[Owed, ...]] = Recent()
+        self._owed: Recent[str, dict[Owed, None]] = Recent()
 
     def resent(self, text: bytes) -> tuple[str | None, int, int]:
         """The session whose last input this one begins with, byte by byte; how many bytes and items that is, else 0."""
@@ -66,7 +66,7 @@ class Chains:
             if size < whole and text[size] == _COMMA and text.startswith(sent.text):
                 tail = text[size:]
                 # A reply with calls can only be continued with them; what leaves them out tries the same again.
-                if all(call.encode() in tail for call in sent.owed):
+                if all(call.call_id.encode() in tail for call in sent.owed):
                     return session, size, sent.count
         return None, 0, 0
 
@@ -79,27 +79,34 @@ class Chains:
                 del self._sent[next(iter(self._sent))]
             self._sent[session] = _Sent(body, len(body), count)
 
-    def replied(self, session: str | None, response: str | None, items: Sequence[Item]) -> None:
-        """Note what a response holds that a later request may refer to."""
+    def replied(self, session: str | None, response: str | None, items: Sequence[Item] = ()) -> None:
+        """Note a response, and what it holds that a later request may refer to."""
         if session is None:
             return
         if response is not None:
             self._owners[response] = session
-        owed = []
-        for item in items:
-            if item.call_id is not None:
-                self._owners[item.call_id] = session
-                owed.append(Owed(item.call_id, item.id, item.name))
-            elif item.id is not None:
-                self._owners[item.id] = session
-        self._owed[session] = tuple(owed)
+        owed = self._owed[session] = {}
         sent = self._sent.get(session)
         if sent is not None:
-            sent.owed = tuple([each.call_id for each in owed])
+            sent.owed = owed
+        for item in items:
+            self._hold(session, item, owed)
+
+    def went_on(self, session: str | None, item: Item) -> None:
+        """Note one more item of the response."""
+        if session is not None:
+            self._hold(session, item, self._owed.setdefault(session, {}))
+
+    def _hold(self, session: str, item: Item, owed: dict[Owed, None]) -> None:
+        if item.call_id is not None:
+            self._owners[item.call_id] = session
+            owed[Owed(item.call_id, item.id, item.name)] = None
+        elif item.id is not None:
+            self._owners[item.id] = session
 
     def abandoned(self, session: str, items: Sequence[Item]) -> tuple[Owed, ...]:
         """The calls of the latest reply where an input goes on without any of them: the reply was made anew."""
-        owed = self._owed.get(session, ())
+        owed = tuple(self._owed.get(session, ()))
         named = {item.call_id for item in items}
         if any(each.call_id in named for each in owed):
             return ()

@@ -144,7 +144,7 @@ class Streaming:
             event, opaque = self._transcript.cursor.event(native, "session", session, when=stream.when)
             self._transcript.tell(body, event, session, None)
             self._transcript.tools(body.tools, event, session, 1, None if opaque else "/response/tools")
-            self._transcript.chains.replied(session, body.id, [])
+            self._transcript.chains.replied(session, body.id)
         return stream
 
     def _finish(
@@ -162,7 +162,7 @@ class Streaming:
                 self._streamed(item, text, stream, where, pointer, emission)
         stream.done[key] = msgspec.structs.replace(item, id=emission)
         self._transcript.items.take(item, at)
-        self._transcript.chains.replied(stream.session, stream.response, list(stream.done.values()))
+        self._transcript.chains.went_on(stream.session, stream.done[key])
 
     def _streamed(  # noqa: PLR0917 - what one sighting needs
         self, item: Item, text: str, stream: Stream, event: int, pointer: str, emission: str | None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import msgspec
 
 from analyzer.read.rpc.messages import Params
 
 NO_LABEL = "server"  # of a server that no record names
+
+Asked = tuple[str | None, bytes, str | None]
+"""Name of a tool, state, arguments."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -28,7 +33,7 @@ class Connection(msgspec.Struct):
     calls: dict[str, Call] = {}
     asked: dict[str, tuple[str, bool]] = {}  # by the client, other than calls: method, and whether it is a first page
     asked_back: set[str] = set()  # by the server
-    waiting: list[tuple[bytes, Call]] = []  # calls that were answered with a request for input
+    waiting: dict[Asked, deque[Call]] = {}  # calls that were answered with a request for input
     tasks: dict[str, Call] = {}
     pages: list[bytes] = []  # of the listing that is being read, the newest first
     page: int = 0  # event of the newest
@@ -58,11 +63,23 @@ class At(msgspec.Struct, frozen=True, gc=False):
         return "" if self.place.opaque else pointer
 
 
+def wait(connection: Connection, call: Call, state: bytes) -> None:
+    """The call was answered with a request for input: it waits to be made again with this state."""
+    connection.waiting.setdefault(_again(call.name, state, call.text), deque()).append(call)
+
+
 def resumed(connection: Connection, params: Params, text: str | None) -> Call | None:
     """The call that was answered with a request for input and is now made again with it."""
-    state = bytes(params.request_state)
-    for index, (given, call) in enumerate(connection.waiting):
-        if call.name == params.name and (given == state if given or state else call.text == text):
-            del connection.waiting[index]
-            return msgspec.structs.replace(call, text=text)
-    return None
+    key = _again(params.name, bytes(params.request_state), text)
+    calls = connection.waiting.get(key)
+    if calls is None:
+        return None
+    call = calls.popleft()
+    if not calls:
+        del connection.waiting[key]
+    return msgspec.structs.replace(call, text=text)
+
+
+def _again(name: str | None, state: bytes, text: str | None) -> Asked:
+    """What tells a call that is made again: the state it was given, else its arguments."""
+    return name, state, None if state else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.frames import PART_LIMIT
 from analyzer.read.rows import Rows
-from analyzer.read.rpc.connections import NO_LABEL, At, Call, Connection, Place, resumed
+from analyzer.read.rpc.connections import NO_LABEL, At, Call, Connection, Place, resumed, wait
 from analyzer.read.rpc.messages import CALL, Message, Params, Result, answers_client, output_of
 from analyzer.read.values import Raw, arguments, first, text_of
 
@@ -164,7 +164,7 @@ class Traffic:
         result = message.result
         if call is not None and result is not None:
             if result.result_type == "input_required":
-                at.connection.waiting.append((bytes(result.request_state), call))
+                wait(at.connection, call, bytes(result.request_state))
                 return
             if result.task is not None and result.task.task_id is not None and not result.content:
                 at.connection.tasks[result.task.task_id] = call
