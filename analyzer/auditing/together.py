@@ -9,6 +9,7 @@ from datetime import date
 import polars as pl
 
 from analyzer import frames
+from analyzer.auditing.numbers import in_order, told_apart
 from analyzer.auditing.outcome import Audit
 from analyzer.auditing.partition import KEPT
 from analyzer.config import Suppression
@@ -44,7 +45,12 @@ def gathered(
     The parts are empty afterwards: nothing is held twice. `inputs` are SOURCES of all of them. The rules of the fleet
     run here, over what is kept of every partition.
     """
+    several = len(parts) > 1 and "calls" in parts[0]
+    if several:
+        told_apart(parts)
     whole = {name: _together(name, [part.pop(name) for part in parts]) for name in list(parts[0])}
+    if several:
+        whole = in_order(whole)
     whole["sources"] = inputs
     fleet, crashes = _fleet(whole, settings, rules)
     crashed = sorted({*crashed, *crashes})
