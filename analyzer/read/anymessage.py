@@ -62,7 +62,7 @@ def said_of(value: Any) -> Said:
         calls = value.get(member)
         for index, each in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(each, dict):
-                said.calls = [*said.calls, call_of(each, f"/{member}/{index}")]
+                said.calls.append(call_of(each, f"/{member}/{index}"))
     said.text = "\n".join(texts) if texts else _string(value.get("text"))
     return said
 
@@ -89,25 +89,25 @@ def _part(part: Any, to: str, said: Said, texts: list[str]) -> None:
     kind = part.get("type")
     named = kind if isinstance(kind, str) else ""
     if isinstance(part.get("functionCall"), dict):
-        said.calls = [*said.calls, call_of(part["functionCall"], f"{to}/functionCall")]
+        said.calls.append(call_of(part["functionCall"], f"{to}/functionCall"))
     elif isinstance(part.get("functionResponse"), dict):
-        said.results = [*said.results, _result(part["functionResponse"], f"{to}/functionResponse")]
+        said.results.append(_result(part["functionResponse"], f"{to}/functionResponse"))
     elif named in _CALLS:
-        said.calls = [*said.calls, call_of(part, to)]
+        said.calls.append(call_of(part, to))
     elif named in _RESULTS:
-        said.results = [*said.results, _result(part, to)]
+        said.results.append(_result(part, to))
     elif named == "dynamic-tool" or (named.startswith("tool-") and "state" in part):
         call = call_of(part, to)
         call.name = call.name or named.removeprefix("tool-")
         call.status = "in_progress" if part.get("state") == "input-streaming" else None
-        said.calls = [*said.calls, call]
+        said.calls.append(call)
         if part.get("state") in _ANSWERED:
             success = _ANSWERED[part["state"]]
             text, container = contained(part.get("output"))
             error = None if success else _string(part.get("errorText")) or str(part["state"])
             where = f"{to}/output" if "output" in part else to
             result = Result(call.call_id, call.name, text, container, where, success, error)
-            said.results = [*said.results, result]
+            said.results.append(result)
     else:
         text = next((part[name] for name in ("text", "content") if isinstance(part.get(name), str)), None)
         texts += [text] if text is not None and named not in ("reasoning", "thinking") else []

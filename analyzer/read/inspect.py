@@ -231,7 +231,7 @@ def _said(raw: bytes) -> Said:
     calls = message.get("tool_calls")
     for index, each in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(each, dict):
-            said.calls = [*said.calls, _call(each, f"/tool_calls/{index}")]
+            said.calls.append(_call(each, f"/tool_calls/{index}"))
     return said
 
 

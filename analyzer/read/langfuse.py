@@ -205,7 +205,7 @@ def _reply(value: Any) -> tuple[Said, str]:
         whole = Said("assistant")
         for each in value:
             said, _ = _reply(each)
-            whole.calls = [*whole.calls, *said.calls]
+            whole.calls += said.calls
             whole.text = said.text if whole.text is None else whole.text
         for call in whole.calls:
             call.to = ""

@@ -62,13 +62,13 @@ def said_of(raw: bytes) -> Said:
             use = held(use_of, part.toolUse, ToolUse())[0]
             text, container = arguments(use.input)
             where = f"{to}/toolUse" + ("/input" if use.input else "")
-            said.calls = [*said.calls, Call(use.toolUseId, use.name, text, container, where)]
+            said.calls.append(Call(use.toolUseId, use.name, text, container, where))
         if first(part.toolResult) == b"{":
             result = held(_result, part.toolResult, ToolResult())[0]
             text, container = _content(result.content)
             where = f"{to}/toolResult" + ("/content" if result.content else "")
             success = {"error": False, "success": True}.get(result.status or "")
-            said.results = [*said.results, Result(result.toolUseId, None, text, container, where, success)]
+            said.results.append(Result(result.toolUseId, None, text, container, where, success))
     said.text = "\n".join(texts) if texts else None
     return said
 

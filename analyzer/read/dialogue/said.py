@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from analyzer.read.recover import Fault
@@ -42,9 +40,9 @@ class Said(msgspec.Struct, gc=False):
     role: str | None = None
     text: str | None = None
     to: str = ""
-    calls: Sequence[Call] = ()
-    results: Sequence[Result] = ()
-    faults: Sequence[Fault] = ()
+    calls: list[Call] = []
+    results: list[Result] = []
+    faults: list[Fault] = []
     item_id: str | None = None
     phase: str | None = None
 

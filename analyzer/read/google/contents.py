@@ -70,19 +70,19 @@ def said_of(raw: bytes) -> Said:
             call = held(_function, part.function_call or part.call, Function())[0]
             text, container = arguments(call.args)
             where = _spelled(to, "functionCall", "function_call", part.function_call) + ("/args" if call.args else "")
-            said.calls = [*said.calls, Call(call.id or None, call.name, text, container, where)]
+            said.calls.append(Call(call.id or None, call.name, text, container, where))
         if first(part.function_response or part.response) == b"{":
             where = _spelled(to, "functionResponse", "function_response", part.function_response)
-            said.results = [*said.results, _result(part.function_response or part.response, where)]
+            said.results.append(_result(part.function_response or part.response, where))
         if first(part.executable_code or part.code) == b"{":
             text, container = arguments(part.executable_code or part.code)
             where = _spelled(to, "executableCode", "executable_code", part.executable_code)
             call_ = Call(None, "code_execution", text, container, where, "hosted", owed_by="server")
-            said.calls = [*said.calls, call_]
+            said.calls.append(call_)
         if first(part.code_execution_result or part.ran) == b"{":
             text, container = arguments(part.code_execution_result or part.ran)
             where = _spelled(to, "codeExecutionResult", "code_execution_result", part.code_execution_result)
-            said.results = [*said.results, Result(None, "code_execution", text, container, where)]
+            said.results.append(Result(None, "code_execution", text, container, where))
     said.text = "\n".join(texts) if texts else None
     return said
 

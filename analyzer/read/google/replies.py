@@ -31,16 +31,16 @@ class _Stream(msgspec.Struct):
     id: str
     place: Place
     said: Said
+    texts: list[str] = []
     stop: str | None = None
     why: str | None = None
     """What the provider says of its stopping."""
 
     def add(self, said: Said, stop: str | None, why: str | None) -> None:
         """Take the next piece."""
-        whole = self.said
-        whole.text = (whole.text or "") + said.text if said.text is not None else whole.text
-        whole.calls = [*whole.calls, *said.calls]
-        whole.results = [*whole.results, *said.results]
+        self.said.calls += said.calls
+        self.said.results += said.results
+        self.texts += [] if said.text is None else [said.text]
         self.stop, self.why = stop or self.stop, why or self.why
 
 
@@ -87,6 +87,7 @@ class Replies:
             place = msgspec.structs.replace(stream.place, opaque=True)
             native, reply = "streamGenerateContent", stream.id or None
             said, stop = stream.said, stream.stop
+            said.text = "".join(stream.texts) if stream.texts else None
             event = self._dialogue.answer(said, place, native=native, reply=reply, stop=stop, stage="stream")
             if stop == _MALFORMED:
                 self._dialogue.refused(_malformed(stream.why), event, 0, "")

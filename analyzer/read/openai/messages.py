@@ -119,9 +119,8 @@ def said_in(message: Plain) -> Said | None:
             return None
         success, container = False if message.error else None, "null" if text is None else container
         ids: Sequence[str | None] = message.tool_call_ids or (message.tool_call_id,)
-        return Said(
-            role, None, "", (), [Result(each, message.name, text, container, "/content", success) for each in ids]
-        )
+        results = [Result(each, message.name, text, container, "/content", success) for each in ids]
+        return Said(role, results=results)
     if text is None:
         text = message.refusal
     if message.function_call is None and not message.tool_calls:
@@ -157,22 +156,22 @@ def _said_of(raw: bytes) -> Said:
     said.text, said.to = text if text is not None else message.refusal, "/content" if message.content else ""
     if first(message.tool_calls) == b"[":
         entries, more = _entries(message.tool_calls)
-        said.faults = [*said.faults, *more]
+        said.faults += more
         for index, entry in enumerate(entries):
             to = f"/tool_calls/{index}"
             call = _called(entry, to)
             if not call.name and not call.call_id and not call.text:
                 detail = "an entry without id, name and arguments"
-                said.faults = [*said.faults, Fault("member_missing", to, detail)]
+                said.faults.append(Fault("member_missing", to, detail))
                 continue
             call.owed_by = "unknown" if message.requestor == "user" else "client"
-            said.calls = [*said.calls, call]
+            said.calls.append(call)
     elif message.tool_calls and bytes(message.tool_calls) != b"null":
-        said.faults = [*said.faults, Fault("member_type", "/tool_calls", "no list")]
+        said.faults.append(Fault("member_type", "/tool_calls", "no list"))
     if first(message.function_call) == b"{":
         function = held(function_of, message.function_call, Function())[0]
         text, container = arguments(function.arguments)
-        said.calls = [*said.calls, Call(None, function.name, text, container, "/function_call/arguments")]
+        said.calls.append(Call(None, function.name, text, container, "/function_call/arguments"))
     return said
 
 

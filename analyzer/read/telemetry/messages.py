@@ -75,11 +75,11 @@ def said_of(raw: bytes) -> Said:
     texts: list[str] = []
     for part in _members(message.get("parts")):
         if part.get("type") == "tool_call":
-            said.calls = [*said.calls, _call(part)]
+            said.calls.append(_call(part))
         elif part.get("type") == "tool_call_response":
             output = part.get("response", part.get("result"))
             text, container = text_in(output)
-            said.results = [*said.results, Result(_string(part.get("id")), _string(part.get("name")), text, container)]
+            said.results.append(Result(_string(part.get("id")), _string(part.get("name")), text, container))
         elif part.get("type") == "text" and isinstance(part.get("content"), str):
             texts.append(part["content"])
     if isinstance(message.get("content"), str):
@@ -89,7 +89,7 @@ def said_of(raw: bytes) -> Said:
         inner = each.get("tool_call", each)
         function = inner.get("function") if isinstance(inner, dict) else None
         if isinstance(inner, dict):
-            said.calls = [*said.calls, _call({**inner, **function} if isinstance(function, dict) else inner)]
+            said.calls.append(_call({**inner, **function} if isinstance(function, dict) else inner))
     if said.role == "tool" and not said.results:
         text = "\n".join(texts) if texts else None
         name = _string(message.get("name"))
