@@ -24,7 +24,8 @@ class Audit:
     findings: pl.DataFrame
     """FINDINGS, sorted by session first seen, place in it, rule, pointer and fingerprint."""
     frames: Frames = field(default_factory=dict)
-    """Frames by the names of `frames.SAVED`; without `keep_frames` only those that reports need."""
+    """Frames by the names of `frames.SAVED`; without `keep_frames` those that reports need, and of
+    events those that show contracts."""
     summary: dict[str, Any] = field(default_factory=dict)
     inputs: list[dict[str, Any]] = field(default_factory=list)
     hops: list[dict[str, Any]] = field(default_factory=list)

@@ -53,6 +53,8 @@ def gathered(
         whole = in_order(whole)
     whole["sources"] = inputs
     fleet, crashes = _fleet(whole, settings, rules)
+    # Where not all events are kept, those that show contracts are: they lead to the schemas as they were written.
+    whole.setdefault("events", whole.pop("offer_events"))
     crashed = sorted({*crashed, *crashes})
     found, unlisted = whole.pop("found"), whole.pop("unlisted")
     if found.height > settings.max_findings or unlisted.height:
@@ -111,7 +113,7 @@ def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
 def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl.DataFrame, list[tuple[str, str]]]:
     """The findings of the rules that see all sessions at once."""
     trace = Trace(settings=settings).with_frames(
-        events=whole.pop("offer_events"),
+        events=whole["offer_events"],
         showings=whole.pop("first_showings"),
         tables=whole.pop("shown_tables"),
         retries=whole.pop("retries"),

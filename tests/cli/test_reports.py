@@ -105,4 +105,4 @@ def test_a_page_shows_calls_and_the_audit_keeps_no_more_for_it(tmp_path: Path, m
     main(["audit", SAMPLE, "-o", str(page)])
     assert '"bare":false' in page.read_text()
     assert {"told_calls", "spans", "tallies"} <= kept
-    assert kept.isdisjoint({"events", "calls", "results", "verdicts"})
+    assert kept.isdisjoint({"calls", "results", "verdicts"})

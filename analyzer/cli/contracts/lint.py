@@ -86,7 +86,12 @@ def _linted(given: Given) -> tuple[pl.DataFrame, list[AnalyzerError], list[tuple
         raise UsageError("no PATH given: name a contract file, a folder of them, or a log")
     settings: Any = given["config"].settings
     done = audit(
-        given["paths"], select=["TOOL"], settings=settings, input_format=given["input_format"], session=given["session"]
+        given["paths"],
+        select=["TOOL"],
+        settings=settings,
+        input_format=given["input_format"],
+        session=given["session"],
+        keep_frames=False,
     )
     unknown = [each["path"] for each in done.inputs if not each["format"]] + done.unrecognised
     files = [Path(path) for path in unknown if path.endswith(".json")]

@@ -49,7 +49,7 @@ def command(*, folder: str, checking: bool, update: bool, form: str, no_color: b
     target = Path(folder)
     if checking and not target.is_dir():
         raise UsageError("no pins to check against: pin first, without --check", file=folder)
-    done = shared.replayed(given)
+    done = shared.replayed(given, keep_frames=False)
     with Recorded(done) as recorded:
         tools, bare = pins.advertised(done.frames, recorded.element)
     held = pins.read_pins(target) if target.is_dir() else []
