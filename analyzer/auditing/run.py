@@ -25,7 +25,7 @@ from analyzer.findings.kept import Kept
 from analyzer.findings.repairs import Repairers
 from analyzer.read import ADAPTERS, Crew, read
 from analyzer.read.adapter import Adapter
-from analyzer.read.files import STDIN, Evidence, find
+from analyzer.read.files import Evidence, find, is_once
 from analyzer.read.recording import Loadable, Recording
 from analyzer.read.rows import no_collection
 from analyzer.redaction import current
@@ -78,7 +78,7 @@ def audit(
     given = contracts_given(contracts, executed)
     before = None if baseline is None else load_baseline(baseline)
     sources, missing = find([fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)])
-    if any(source.path == STDIN for source in sources):
+    if any(is_once(source.path) for source in sources):
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:
         partitions = max(partitions, jobs)

@@ -120,12 +120,14 @@ def command(
 
     Exit status: as for audit.
     """
+    from analyzer.read.files import is_once
+
     check_rules((*select, *ignore))
     asked = logs.arguments(given)
     if asked.pop("session") is not None:
         raise UsageError("--session goes with one log: a batch keeps whole sessions")
-    if "-" in given["paths"]:
-        raise UsageError("a batch cannot come back to standard input: save the log to a file")
+    if any(map(is_once, given["paths"])):
+        raise UsageError("a batch cannot come back to standard input or a pipe: save the log to a file")
     wanted_reports = reports.asked(outputs, None, "text") if outputs else []
     if any(
         Path(report.file).resolve().is_relative_to(Path(store).resolve()) for report in wanted_reports if report.file

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
 import tempfile
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +37,7 @@ class Source:
     path: str
     named: bool = True
     real: str | None = None
-    _kept: list[IO[bytes]] = field(default_factory=list, compare=False, repr=False)
+    _kept: list[_Spool] = field(default_factory=list, compare=False, repr=False)
 
     def open(self) -> IO[bytes]:
         """A new binary stream of its bytes as they stand on disk. Raises OSError."""
@@ -45,13 +47,23 @@ class Source:
         member = zips.parts(path)
         if member is not None:
             return zips.opened(*member)
-        if path != STDIN:
+        if not is_once(path):
             return open(path, "rb")  # noqa: PTH123
         if not self._kept:
-            self._kept.append(_spool())
-        spool = os.fdopen(os.dup(self._kept[0].fileno()), "rb")
+            self._kept.append(_Spool(path))
+        spool = os.fdopen(os.dup(self._kept[0].number), "rb")
         spool.seek(0)
         return spool
+
+
+def is_once(path: str) -> bool:
+    """Whether what the path names can be read once only: standard input, a pipe such as a shell's `<(...)`."""
+    if path == STDIN:
+        return True
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
 
 
 def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
@@ -82,7 +94,7 @@ def source(number: int, name: str, *, named: bool) -> Source:
 def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterator[tuple[str, bool]]:
     """The paths with zip files opened up: each member is an input."""
     for name, named in found:
-        if name == STDIN or remote.is_remote(name) or zips.parts(name) is not None:
+        if remote.is_remote(name) or zips.parts(name) is not None or is_once(name):
             yield name, named
             continue
         try:
@@ -125,6 +137,8 @@ def _walk(path: str, errors: list[InputError]) -> Iterator[tuple[str, bool]]:
                 continue
             if found:
                 yield str(whole), False
+            elif not name.startswith(".") and whole.is_symlink() and not whole.exists():
+                errors.append(InputError("cannot read: a link that leads to no file", file=str(whole)))
 
 
 class Stream:
@@ -186,16 +200,23 @@ class Stream:
         self._file.close()
 
 
-def _spool() -> IO[bytes]:
-    """Standard input as a private temporary file, so that evidence can be fetched by offset."""
-    spool = tempfile.TemporaryFile()  # noqa: SIM115
-    stdin = sys.stdin.buffer
-    left = _SPOOL_LIMIT
-    while left and (piece := stdin.read(min(1 << 20, left))):
-        spool.write(piece)
-        left -= len(piece)
-    spool.flush()
-    return spool
+class _Spool:
+    """Standard input or a pipe as a private temporary file, so that evidence can be fetched by offset.
+
+    It lasts as long as a source that was read from it; `number` is its file descriptor.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Read all of it. Raises OSError."""
+        left = _SPOOL_LIMIT
+        stdin = contextlib.nullcontext(sys.stdin.buffer)
+        with tempfile.TemporaryFile() as file, stdin if path == STDIN else open(path, "rb") as stream:  # noqa: PTH123
+            while left and (piece := stream.read(min(1 << 20, left))):
+                file.write(piece)
+                left -= len(piece)
+            file.flush()
+            self.number = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self.number)
 
 
 class _Member(Protocol):

@@ -7,7 +7,7 @@ import stat
 from typing import IO, NamedTuple
 
 from analyzer.read import remote, zips
-from analyzer.read.files import STDIN, Source
+from analyzer.read.files import Source, is_once
 from analyzer.read.records import limits
 
 
@@ -21,7 +21,7 @@ class Range(NamedTuple):
 def size_of(source: Source) -> int | None:
     """Bytes of a source that is a file or object of its own, which any process can open; None for any other."""
     path = source.real or source.path
-    if path == STDIN or zips.parts(path) is not None:
+    if is_once(path) or zips.parts(path) is not None:
         return None
     try:
         if remote.is_remote(path):

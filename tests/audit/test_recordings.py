@@ -138,3 +138,20 @@ def test_reports_are_byte_identical_whatever_the_partitions_threads_and_hash_see
     for partitions, threads, seed in ((2, 8, 1), (7, 2, 2), (1, 8, 3)):
         assert _report(partitions=partitions, threads=threads, seed=seed) == first
     assert _report(partitions=1, threads=1, seed=4, jobs=2) == first
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_pipe_is_read_like_standard_input(tmp_path: Path, jobs: int) -> None:
+    log = (Path(__file__).parents[2] / "sample_traces" / "3-incident.envelopes.ndjson").read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'wb').write({log!r})"]):
+        found = audit(str(pipe), jobs=jobs)
+    assert found.summary["calls"] == 6
+
+
+def test_a_link_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+    (tmp_path / "today.jsonl").symlink_to("gone.jsonl")
+    assert [str(each) for each in audit(str(tmp_path)).problems] == [
+        f"{tmp_path / 'today.jsonl'}: cannot read: a link that leads to no file"
+    ]
