@@ -10,7 +10,8 @@ Numbers that recur:
   given, then by place in the file. It says where the evidence is, never when something happened.
 - `seq` (Int64) counts the events of one session from 0 in the order in which they happened.
 - `pointer` columns of recorded frames are JSON Pointers relative to the event (see EVENTS.pointer).
-- `call`, `result`, `verdict` (Int64) number the rows of CALLS, RESULTS and VERDICTS within one partition.
+- `call`, `result`, `verdict` (Int64) number the rows of CALLS, RESULTS and VERDICTS, of a partition or of all
+  that an audit keeps.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 RECORD_BITS, PART_BITS = 30, 13
+MOST_RECORDS = 1 << RECORD_BITS
 PART_LIMIT = (1 << PART_BITS) - 1
 
 TIME = pl.Datetime("us", "UTC")

@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from analyzer import frames
 from analyzer.errors import InputError
 from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
@@ -52,6 +53,10 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
     begun, since = rows.count, 0
     if names or source.named:
         for block in blocks(stream, kind, count):
+            if block.first + len(block.raw) > frames.MOST_RECORDS:
+                detail = f"it has more than {frames.MOST_RECORDS:,} records, and the others were not read"
+                recording.problems.append(InputError(detail, file=source.path, advice="split it"))
+                break
             reader.take(block)
             rows.settle()
             if not reader.known and reader.records > MOST_STRANGE:

@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from analyzer import audit
+from analyzer import frames as recorded
 from analyzer.read import read
 from analyzer.read.files import find
 from analyzer.read.records import limits
@@ -324,3 +325,16 @@ def test_a_broken_one_among_pretty_printed_records_is_left_out_alone(file: Path)
     kept = done.frames["events"].filter(pl.col("type") != "")
     assert _names(kept) == ["created", "created"]
     assert [rule for rule, _ in findings(file) if rule in ("LOG001", "LOG002")] == ["LOG001", "LOG002"]
+
+
+def test_more_records_than_there_are_numbers_are_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BLOCK", 1 << 12)
+    file.write_bytes(log(*(call('{"crate":"' + "x" * 500 + '"}', event=f"e{number}") for number in range(40))))
+    whole = audit(file)
+    monkeypatch.setattr(recorded, "MOST_RECORDS", 20)
+    done = audit(file)
+    assert 0 < done.inputs[0]["records"] <= 20 < whole.inputs[0]["records"]
+    assert done.inputs[0]["sha256"] == whole.inputs[0]["sha256"]
+    assert [problem.problem for problem in done.problems] == [
+        "it has more than 20 records, and the others were not read"
+    ]
