@@ -44,6 +44,7 @@ class Requests:
         self._cursor = cursor
         self._conversations = conversations
         self.waiting: Asked | None = None
+        self._shown = b""
 
     def take(self, record: Record | Body, place: Place) -> None:
         """Read a request and keep it; the one before has no response."""
@@ -150,6 +151,7 @@ class Requests:
         text = bytes(tools)
         if text == conversation.table:
             return
+        text = self._shown = self._shown if text == self._shown else text  # one text for all that have it
         conversation.table = text
         if first(text) != b"[":
             if text and text != b"null":

@@ -35,6 +35,7 @@ class Dialogue:
         self._waiting = False
         self._running: tuple[Conversation, Walk] | None = None
         self._count = 0
+        self._table = b""
         self.made: list[tuple[str, str | None, str | None]] = []
         """The calls of the last reply: pair id, call id, name."""
         self.turn: str | None = None
@@ -141,16 +142,18 @@ class Dialogue:
             self._rows.session_states.append(
                 (number, session, None, None, None, asked.model, None, asked.parallel, *state[2:], None, None)
             )
-        if asked.tools == conversation.table or (asked.own and not asked.tools):
+        tools = self._table if asked.tools == self._table else asked.tools  # one text for all that have it
+        if tools == conversation.table or (asked.own and not tools):
             return
-        conversation.table = asked.tools
+        self._table = tools
+        conversation.table = tools
         to = None if opaque else asked.tools_to
-        if first(asked.tools) not in (b"[", b"{"):
-            if asked.tools not in (b"", b"null"):
+        if first(tools) not in (b"[", b"{"):
+            if tools not in (b"", b"null"):
                 self._rows.faults.append((number, session, "member_type", to or "", "tools is no list", None))
             self._rows.showings.append((number, session, "request", "all", None, ""))
             return
-        table = self._rows.table(asked.tools, asked.shape)
+        table = self._rows.table(tools, asked.shape)
         self._rows.showings.append((number, session, "request", "all", table, to))
 
     # --- replies ----------------------------------------------------------------------------------------------------
