@@ -14,7 +14,7 @@ from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.bodies import Piece, Record, asks, piece_of, record_of
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import exchange_in, exchange_of, unread
+from analyzer.read.openai.exchange import Body, exchange_in, exchange_of, unread
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
@@ -170,24 +170,29 @@ class Responses(RecordAdapter[Record]):
         elif response is None:
             self._transcript.cursor.event("request", "request", None)
             return True
-        for frame in response.frames if response is not None else ():
-            assert response is not None
-            inside = _at(place, response.pointer, opaque=response.opaque)
-            self._transcript.cursor.within(inside)
-            try:
-                body = response.record or record_of(frame)
-                taken = self._taken(body, inside) if body.type is not None or body.object is not None else False
-            except (msgspec.DecodeError, RecursionError):
-                continue
-            if not taken and body.error:
-                session = self._transcript.flush(None, accepted=False)
-                self._transcript.cursor.event("error", "error", session)
+        if response is not None:
+            session = self._answered(response, _at(place, response.pointer, opaque=response.opaque))
         self._streaming.end()
         self._transcript.flush(None, accepted=accepted)
         if self._transcript.cursor.next == place.event:
             self._transcript.cursor.within(place)
             self._transcript.cursor.event("request", "request", session)
         return True
+
+    def _answered(self, response: Body[Record], place: Place) -> str | None:
+        """The frames of a response; the session of an error among them."""
+        session = None
+        for frame in response.frames:
+            self._transcript.cursor.within(place)
+            try:
+                body = response.record or record_of(frame)
+                taken = self._taken(body, place) if body.type is not None or body.object is not None else False
+            except (msgspec.DecodeError, RecursionError):
+                continue
+            if not taken and body.error:
+                session = self._transcript.flush(None, accepted=False)
+                self._transcript.cursor.event("error", "error", session)
+        return session
 
 
 def _at(place: Place, pointer: str, *, when: str | float | None = None, opaque: bool = False) -> Place:

@@ -69,7 +69,7 @@ class Transcript:
         self._ledger = ledger
         self._sessions: Recent[str | None, _Session] = Recent()
         self._shown: Recent[str | None, _Shown] = Recent(50_000)  # by session; they hold whole tables
-        self._same: dict[tuple[str | None, str | None], bool] = {}
+        self._same: Recent[tuple[str | None, str | None], bool] = Recent(50_000)
 
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
@@ -77,6 +77,7 @@ class Transcript:
         self.chains.trim()
         self._sessions.trim()
         self._shown.trim()
+        self._same.trim()
 
     def _session(self, name: str | None) -> _Session:
         known = self._sessions.get(name)

@@ -38,12 +38,13 @@ class Item(msgspec.Struct, gc=False):
 
 def items_of(raw: Raw | bytes) -> tuple[list[Item], list[Fault]]:
     """The items of a list, empty where it is none; members of another type than expected are named and left out."""
-    if first(raw) != b"[":
+    if not raw:
         return [], []
     try:
         return _items(raw), []
     except (msgspec.DecodeError, RecursionError):
-        pass
+        if first(raw) != b"[":
+            return [], []
     items: list[Item] = []
     faults: list[Fault] = []
     for index, each in enumerate(_raws(raw)):
