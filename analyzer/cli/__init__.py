@@ -114,6 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.silence()
         return exits.CLEAN
     except Exception as error:  # noqa: BLE001 - the last resort: say whose fault it is, and show no log's text raw
-        console.confess(error)
-        return exits.FAULT
+        full = console.no_room(error)
+        if full is None:
+            console.confess(error)
+            return exits.FAULT
+        console.complain(f"cannot write: {full}", "make room where the output, the store and temporary files go")
+        return exits.USAGE
     return status if isinstance(status, int) else exits.CLEAN

@@ -157,6 +157,18 @@ def test_a_fault_of_our_own_is_status_4_and_shows_no_raw_text(capsys: Caught, mo
     assert err.startswith("analyzer: a fault of the analyzer itself: ValueError: \\x1b[2J")
 
 
+@pytest.mark.parametrize("what", [("audit", "--save"), ("batch", "--store")])
+def test_a_disk_without_room_is_no_fault_of_ours(tmp_path: Path, what: tuple[str, str]) -> None:
+    sample = Path(__file__).parents[2] / "sample_traces" / "3-incident.envelopes.ndjson"
+    # A file may not grow beyond 2 kB here: what a full disk does, without one.
+    program = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)); "
+    program += "from analyzer.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, *what, str(tmp_path / "kept"), str(sample)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "cannot write: File too large; make room" in done.stderr
+
+
 def test_a_reader_that_goes_away_is_no_failure() -> None:
     program = f"{sys.executable} -m analyzer rules | head -n 0"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", program], capture_output=True, text=True, check=False)
