@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer import Audit, audit
+from analyzer.read.records.limits import BLOCK
 from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
 
 SAMPLE = (SAMPLES / "anthropic-messages.jsonl").read_bytes()
@@ -93,6 +94,15 @@ def test_an_audit_of_the_sample_finds_what_is_in_it(tmp_path: Path) -> None:
     ]
     assert found.frames["sessions"]["session"].to_list() == ["msg_plan1", "msg_other1"]
     assert found.frames["calls"].height == 5
+
+
+def test_a_request_whose_reply_is_in_the_next_block_of_the_file_lies_where_it_stands() -> None:
+    request = lines(asked(user("go")))
+    reply = lines(replied(1, {"type": "text", "text": "x" * BLOCK}, use("c1")))
+    _, frames = recorded(request + reply)
+    events = frames["events"].filter(pl.col("kind") == "request")
+    assert events.select("session", "offset", "length", "line").rows() == [("msg_1", 0, len(request) - 1, 1)]
+    assert frames["events"].filter(pl.col("type") == "message")["line"].to_list() == [1, 2]
 
 
 def test_history_that_is_sent_again_makes_no_call(tmp_path: Path) -> None:

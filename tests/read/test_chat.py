@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer import audit
-from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, mutations, recorded
+from analyzer.read.records.limits import BLOCK
+from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
 from tests.read.truths import SHARED, audited, counted, errors, truth
 
 NAME = "openai-chat"
@@ -189,6 +190,24 @@ def test_requests_of_another_provider_are_left_to_it(tmp_path: Path) -> None:
     }
     found = audited(tmp_path, request)
     assert found.inputs[0]["format"] == "anthropic-messages"
+
+
+def test_a_streamed_reply_that_ends_in_the_next_block_of_the_file_lies_where_its_last_piece_does() -> None:
+    delta = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"at":"x"}'}}]}
+    piece = {"id": "r1", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]}
+    _, frames = recorded(lines(asked(user("go")), piece, asked(user("x" * BLOCK))))
+    call = frames["call_sightings"].row(0, named=True)
+    event = frames["events"].filter(pl.col("event") == call["event"]).row(0, named=True)
+    assert (call["stage"], event["kind"], event["line"]) == ("stream", "item", 2)
+    assert (event["offset"], event["length"]) == (len(lines(asked(user("go")))), len(lines(piece)) - 1)
+
+
+def test_arguments_that_are_no_text_are_kept_as_they_stand() -> None:
+    written = b'{"at": 1.50}'
+    reply = lines(replied("r1", calls("c1", arguments="HERE"))).replace(b'"HERE"', written)
+    _, frames = recorded(lines(asked(user("go"))) + reply)
+    assert frames["call_sightings"].select("text", "container").row(0) == (written.decode(), "object")
+    assert frames["faults"].is_empty()
 
 
 def test_the_recorded_exchanges_have_the_counts_that_are_known() -> None:
