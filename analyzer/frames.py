@@ -107,7 +107,8 @@ FAULT_KINDS = (
     "member_missing",  # LOG010
     "more_pages",  # LOG007: has_more on the last page
     "too_large",  # payload_too_large
-    "session_too_large",  # LOG001: the session ends here for the audit
+    "session_too_large",  # LOG001: not all that hangs together in it was seen together
+    "session_in_windows",  # LOG001, as information: it was not looked at whole
     "unknown_item",  # LOG003: an item type that the adapter does not know
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor
 from typing import Any
 
@@ -37,13 +37,18 @@ NEEDS: dict[str, tuple[str, str]] = {
 }
 
 
-def counts_of(trace: Trace) -> pl.DataFrame:
-    """COUNTS of one partition."""
-    rows = [(what, key, count) for what, key, count in _counted(trace) if count]
-    return pl.DataFrame(rows, schema=COUNTS, orient="row")
+def counts_of(trace: Trace, calls: pl.DataFrame | None = None) -> pl.DataFrame:
+    """COUNTS of one partition; of a part of a session, `calls` are all that its verdicts may be about."""
+    rows = [(what, key, count) for what, key, count in _counted(trace, trace.calls if calls is None else calls)]
+    return counts_frame(rows)
 
 
-def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
+def counts_frame(rows: Iterable[tuple[str, str, int]]) -> pl.DataFrame:
+    """COUNTS of what was counted; what never occurred is no row."""
+    return pl.DataFrame([row for row in rows if row[2]], schema=COUNTS, orient="row")
+
+
+def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]]:
     kind, asking = pl.col("kind"), pl.col("type") == "request.create"
     broken, unknown, asked = trace.events.select(
         broken=(kind == "broken").sum(), unknown=(kind == "unknown").sum(), asked=asking.sum()
@@ -73,27 +78,28 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
     yield "judged", "session create", asked
     yield "failed", "session create", refused
     yield "unjudged/session create", "request_not_recorded", unasked
-    remote = trace.calls.filter(trace.calls["kind"] == "mcp")["call"]
-    yield "seen", "model call", trace.calls.height - remote.len()
-    yield "seen", "MCP", remote.len()
+    far = int((trace.calls["kind"] == "mcp").sum())
+    yield "seen", "model call", trace.calls.height - far
+    yield "seen", "MCP", far
     yield "seen", "result", trace.results.height
     yield "seen", "event stream", trace.events.height
     yield "judged", "event stream", events - unknown
     yield "failed", "event stream", broken
     yield "unjudged/event stream", "unknown_type", unknown
+    remote = calls.filter(calls["kind"] == "mcp")["call"]
     judged = {"output": 0, "final": 0}
-    for role, far, name, reason, count, bracketed in _verdicts(trace, remote).iter_rows():
+    for role, is_far, name, reason, count, bracketed in _verdicts(trace, remote).iter_rows():
         judged[role] = judged.get(role, 0) + count
         yield ("unverifiable/verdict", reason, count) if name == "unverifiable" else ("verdict", name, count)
         yield "bracketed", "", bracketed
-        hop = {"output": "result", "final": "final object"}.get(role, "MCP" if far else "model call")
+        hop = {"output": "result", "final": "final object"}.get(role, "MCP" if is_far else "model call")
         if name in ("valid", "invalid"):
             yield "judged", hop, count
             yield "failed", hop, count if name == "invalid" else 0
         else:
             yield f"unjudged/{hop}", reason or name, count
     yield "unjudged/result", "no_output_contract", trace.results.height - judged["output"]
-    answers = judged["final"] or _finals(trace)
+    answers = judged["final"] or finals_of(trace.messages).height
     yield "seen", "final object", answers
     yield "unjudged/final object", "no_final_schema", answers - judged["final"]
 
@@ -101,13 +107,14 @@ def _counted(trace: Trace) -> Iterator[tuple[str, str, int]]:
 def definitions(schemas: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
     """COUNTS of the definitions of tools, from SCHEMAS and OFFERS of all partitions: these share most of them."""
     bare = offers.filter((pl.col("state") == "offered") & pl.col("schema_id").is_null())["tool"].n_unique()
-    rows = [
-        ("seen", "definition", schemas.height + bare),
-        ("judged", "definition", schemas.height),
-        ("failed", "definition", schemas["problem"].drop_nulls().len()),
-        ("unjudged/definition", "schema_unavailable", bare),
-    ]
-    return pl.DataFrame([row for row in rows if row[2]], schema=COUNTS, orient="row")
+    return counts_frame(
+        [
+            ("seen", "definition", schemas.height + bare),
+            ("judged", "definition", schemas.height),
+            ("failed", "definition", schemas["problem"].drop_nulls().len()),
+            ("unjudged/definition", "schema_unavailable", bare),
+        ]
+    )
 
 
 def _verdicts(trace: Trace, remote: pl.Series) -> pl.DataFrame:
@@ -187,9 +194,9 @@ def tally(findings: pl.DataFrame) -> dict[str, int]:
     return {**counts, "suppressed": findings.height - shown.height}
 
 
-def _finals(trace: Trace) -> int:
-    """How many final answers there are where no schema of them is known."""
-    finals = trace.messages.filter(
+def finals_of(messages: pl.DataFrame) -> pl.DataFrame:
+    """`session, item_id` of the final answers where no schema of them is known."""
+    finals = messages.filter(
         (pl.col("role") == "assistant") & (pl.col("phase").fill_null("final_answer") == "final_answer")
     )
-    return finals.unique(["session", "item_id"], keep="first", maintain_order=True).height
+    return finals.select("session", "item_id").unique(maintain_order=True)

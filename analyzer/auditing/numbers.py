@@ -21,7 +21,7 @@ _NUMBERS = {
 _BY_EVENT = ("events", "approvals", "gates", "messages", "summaries", "faults")
 # Verdicts in the order in which they are reached: on what was sent, on what came back, each by what was advertised and
 # then by what the tool really does; what is owed none; the final answers.
-_STAGE = (
+STAGE = (
     pl.when(pl.col("role") == "final")
     .then(5)
     .when(pl.col("verdict_is") == "not_applicable")
@@ -45,7 +45,7 @@ def told_apart(parts: Sequence[Frames]) -> None:
 def in_order(whole: Frames) -> Frames:
     """The frames of all parts, numbered and sorted as those of one; every session is whole in one part."""
     found = {name: whole[name].sort("session", number) for name, number in _NUMBERED.items()}
-    found["verdicts"] = whole["verdicts"].sort(_STAGE, "session", "verdict")
+    found["verdicts"] = whole["verdicts"].sort(STAGE, "session", "verdict")
     anew = {
         number: pl.DataFrame({number: found[name][number], "number": pl.int_range(found[name].height, eager=True)})
         for name, number in _NUMBERED.items()

@@ -73,14 +73,20 @@ def audit_partition(
         hits, crashes = run(rules, trace)
         hits, beyond = foremost(with_repairs(settle(hits), trace, repairers), trace, settings.max_findings)
         found = assemble(hits, trace)
-    kept = KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
-    answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
-    if keep_frames:
-        answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
+    answer = kept_of(trace, keep_frames=keep_frames)
     if details:
         answer |= details_of({name: getattr(trace, name) for name in MADE_OF}, found)
     answer["found"], answer["unlisted"] = listed(found, settings.max_findings, beyond)
     answer["counts"] = counts_of(trace)
+    return answer, [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def kept_of(trace: Trace, *, keep_frames: bool) -> Frames:
+    """The frames that are kept of a partition."""
+    kept = KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
+    answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
+    if keep_frames:
+        answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
     # The rules about tools see all sessions at once: they need every table, and where it was shown first.
     shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")
     answer["first_showings"] = shown.unique(["session", "channel", "table"], keep="first", maintain_order=True)
@@ -89,7 +95,7 @@ def audit_partition(
     seen = (trace.offers, answer["first_showings"], trace.retries, trace.strays)
     places = pl.concat([frame["event"] for frame in seen])
     answer["offer_events"] = trace.events.filter(pl.col("event").is_in(places.implode()))
-    return answer, [(crash.rule.code, crash.error) for crash in crashes]
+    return answer
 
 
 def conclude(
@@ -101,8 +107,12 @@ def conclude(
     session: str | None = None,
     final: FinalSchema | None = None,
     store: SchemaStore | None = None,
+    stated: tuple[pl.DataFrame, pl.DataFrame] | None = None,
 ) -> Trace:
-    """The trace of one partition: everything up to the rules."""
+    """The trace of one partition: everything up to the rules.
+
+    Of a part of a session, `stated` are SESSIONS and TURNS of the whole.
+    """
     if session is not None:
         recorded = {
             name: frame.filter(pl.col("session") == session) if "session" in frame.columns else frame
@@ -114,8 +124,11 @@ def conclude(
     call_rows, call_sightings = fold_calls(shown_calls)
     result_rows, result_sightings = fold_results(shown_results)
     calls, results = pair(call_rows, result_rows)
-    turns = turns_of(placed["events"], placed["turn_states"])
-    sessions = sessions_of(placed["events"], placed["session_states"], calls)
+    if stated is None:
+        turns = turns_of(placed["events"], placed["turn_states"])
+        sessions = sessions_of(placed["events"], placed["session_states"], calls)
+    else:
+        sessions, turns = stated
     calls = calls.join(
         turns.select("session", "turn", "agent", "subagent"), on=["session", "turn"], how="left", maintain_order="left"
     ).select(list(frames.CALLS))

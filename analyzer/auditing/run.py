@@ -10,12 +10,14 @@ from dataclasses import replace
 from functools import cache, partial
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from analyzer.auditing.outcome import Audit
 from analyzer.auditing.partition import Answered, audit_partition
 from analyzer.auditing.together import gathered, held_to
+from analyzer.auditing.windows import audit_large
 from analyzer.config import Suppression
 from analyzer.contracts.files import Contracts, load_contracts
 from analyzer.contracts.timeline import SchemaStore
@@ -28,6 +30,7 @@ from analyzer.read.adapter import Adapter
 from analyzer.read.files import Evidence, find, is_once
 from analyzer.read.recording import Loadable, Recording
 from analyzer.read.rows import no_collection
+from analyzer.read.spill import Large
 from analyzer.redaction import current
 from analyzer.replay.final import load_final_schema
 from analyzer.rules.catalogue import RULES, Rule
@@ -199,7 +202,7 @@ def _each(
     """The answers to the partitions, in their order; a process has one in memory, and loads it itself."""
     if pool is None:
         kept = {"store": SchemaStore(assert_formats=work.keywords["settings"].assert_formats), "repairers": Repairers()}
-        yield from (work({**lot.load(), "sources": inputs}, **kept) for lot in lots)
+        yield from (_answered(work, lot, inputs, **kept) for lot in lots)
         return
     waiting: deque[Future[Answered]] = deque()
     for lot in lots:
@@ -214,7 +217,13 @@ def _each(
 def _elsewhere(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame) -> Answered:
     """The answer to a partition, in a process of the pool."""
     store, repairers = _kept_here(work.keywords["settings"].assert_formats)
-    return work({**lot.load(), "sources": inputs}, store=store, repairers=repairers)
+    return _answered(work, lot, inputs, store=store, repairers=repairers)
+
+
+def _answered(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame, **kept: Any) -> Answered:
+    if isinstance(lot, Large):
+        return audit_large(lot, inputs, **work.keywords, **kept)
+    return work({**lot.load(), "sources": inputs}, **kept)
 
 
 @cache

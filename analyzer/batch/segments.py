@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from analyzer.auditing import audit_partition, chosen
+from analyzer.auditing import audit_large, audit_partition, chosen
 from analyzer.contracts.files import Contracts
 from analyzer.findings.details import DETAILS, together
 from analyzer.findings.kept import SAME, Kept
@@ -26,6 +26,7 @@ from analyzer.read import Crew, read
 from analyzer.read.files import Evidence, Source
 from analyzer.read.mapped import adapters_of
 from analyzer.read.recording import Loadable, Recording
+from analyzer.read.spill import Large
 from analyzer.redaction import HIDDEN, Redaction, redacting
 from analyzer.replay.final import FinalSchema
 from analyzer.trace import Settings
@@ -111,21 +112,24 @@ class _Part(NamedTuple):
 
 def audit_lot(lot: Loadable, sources: Sequence[Source], inputs: pl.DataFrame, terms: Terms) -> _Part:
     """Audit one partition, wherever that is."""
-    recorded = lot.load()
-    events = recorded["events"]
+    given: dict[str, Any] = {
+        "contracts": terms.contracts,
+        "settings": terms.settings,
+        "rules": [rule for rule in chosen(terms.select, terms.ignore) if rule.scope != "fleet"],
+        "final": terms.final,
+        "keep_frames": False,
+        "details": True,
+        "redaction": terms.redaction,
+    }
     with closing(Evidence(sources)) as evidence:
-        frames, crashed = audit_partition(
-            {**recorded, "sources": inputs},
-            contracts=terms.contracts,
-            settings=terms.settings,
-            rules=[rule for rule in chosen(terms.select, terms.ignore) if rule.scope != "fleet"],
-            fetch=evidence.fetch,
-            final=terms.final,
-            keep_frames=False,
-            details=True,
-            redaction=terms.redaction,
-        )
-    return _Part(frames, crashed, events["turn"].drop_nulls().unique().to_list())
+        if isinstance(lot, Large):
+            frames, crashed = audit_large(lot, inputs, fetch=evidence.fetch, **given)
+            turns = [rows["turn"].unique() for _, rows in lot.frames("events")]
+        else:
+            recorded = lot.load()
+            frames, crashed = audit_partition({**recorded, "sources": inputs}, fetch=evidence.fetch, **given)
+            turns = [recorded["events"]["turn"]]
+    return _Part(frames, crashed, pl.concat(turns).drop_nulls().unique().to_list())
 
 
 def _answers(

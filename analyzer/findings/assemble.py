@@ -15,12 +15,28 @@ from analyzer.visible import visible
 
 _LONGEST = 1_000  # characters of a message or a hint that are shown
 _FAILURE = FINDINGS["failures"].inner  # type: ignore[attr-defined]
+DRESSED = pl.Schema(
+    {
+        **{name: of for name, of in FINDINGS.items() if name != "fingerprint"},
+        "first_event": pl.Int64(),
+        "hit": pl.Int64(),
+        "turn_ordinal": pl.Int64(),
+        "call": pl.Int64(),
+        "ordinal": pl.Int64(),  # of the call
+    }
+)
+"""What findings are made of."""
 
 
 def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """FINDINGS with `first_event` (of the session), in the order of the report."""
+    return named(dressed(hits, trace))
+
+
+def dressed(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Hits as FINDINGS, but for the names that last: for these all hits of a session have to be there."""
     if hits.is_empty():
-        return pl.DataFrame(schema={**FINDINGS, "first_event": pl.Int64()})
+        return DRESSED.to_frame()
     hits = _owned(hits.with_row_index("hit"), trace)
     verdicts = _rows(trace.verdicts, "verdict", hits["verdict"])
     related = (
@@ -43,13 +59,31 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
     failures = _failures(hits, trace)
     hits = hits.drop("failures").join(failures, on="hit", how="left", maintain_order="left")
-    hits = _located(_named(hits)).with_columns(
+    hits = _located(_grouped(hits)).with_columns(
         tool=_bare("tool"),
         message=_shown(hits["message"]),
         hint=_shown(hits["hint"]),
         suppressed=pl.lit(None, FINDINGS["suppressed"]),
     )
-    return ordered([hits.select(*FINDINGS, "first_event")])
+    return hits.select(pl.col(name).cast(of) for name, of in DRESSED.items())
+
+
+def named(hits: pl.DataFrame) -> pl.DataFrame:
+    """FINDINGS with `first_event`, in the order of the report, of all hits of some sessions that were `dressed`.
+
+    `fingerprint` is the name of this occurrence, whatever the recorder.
+    """
+    if hits.is_empty():
+        return pl.DataFrame(schema={**FINDINGS, "first_event": pl.Int64()})
+    # Only the id of the session is of its recording; a session without one has no name that lasts.
+    session = pl.when(~pl.col("session").str.starts_with("(unrecorded")).then("session")
+    rows = hits.select(
+        "group", "turn_ordinal", "ordinal", lasting=session, place=pl.struct("session", "seq", "hit").rank("ordinal")
+    )
+    occurrence = rows.select("place", occurrence=_spelled("group", "lasting", "turn_ordinal", "ordinal"))
+    nth = pl.int_range(pl.len()).over("occurrence", order_by="place")
+    fingerprint = _each(occurrence.select(_spelled("occurrence", nth)).to_series(), _digest)
+    return ordered([hits.with_columns(fingerprint=fingerprint).select(*FINDINGS, "first_event")])
 
 
 def ordered(found: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -227,30 +261,19 @@ def _contract(hits: pl.DataFrame, verdicts: pl.DataFrame, trace: Trace, places: 
     )
 
 
-def _named(hits: pl.DataFrame) -> pl.DataFrame:
-    """Hits with `group` (the fault, wherever it is) and `fingerprint` (this occurrence, whatever the recorder)."""
+def _grouped(hits: pl.DataFrame) -> pl.DataFrame:
+    """Hits with `group`: the fault, wherever it is."""
     failed = pl.col("failures").list.first().struct
-    # Only the id of the session is of its recording; a session without one has no name that lasts.
-    session = pl.when(~pl.col("session").str.starts_with("(unrecorded")).then("session")
     rows = hits.select(
-        "hit",
         "rule",
         "tool",
-        "turn_ordinal",
-        "ordinal",
         keyword=pl.coalesce("keyword", failed.field("keyword")),
         pointer=pl.coalesce("instance_pointer", failed.field("pointer")),
         schema_pointer=pl.coalesce("schema_pointer", failed.field("schema_pointer")),
-        lasting=session,
-        place=pl.struct("session", "seq", "hit").rank("ordinal"),
     )
     place = _each(rows["pointer"], pointers.star)
-    group = _each(rows.select(_spelled("rule", "tool", "keyword", place, "schema_pointer")).to_series(), _digest)
-    occurrence = rows.select("place", occurrence=_spelled(group, "lasting", "turn_ordinal", "ordinal"))
-    nth = pl.int_range(pl.len()).over("occurrence", order_by="place")
-    return hits.with_columns(
-        group=group, fingerprint=_each(occurrence.select(_spelled("occurrence", nth)).to_series(), _digest)
-    )
+    group = rows.select(_spelled("rule", "tool", "keyword", place, "schema_pointer")).to_series()
+    return hits.with_columns(group=_each(group, _digest))
 
 
 def _digest(text: str) -> str:

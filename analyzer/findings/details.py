@@ -158,11 +158,14 @@ def _told_calls(frames: Frames, found: pl.DataFrame, spans: pl.DataFrame, answer
         .unique(["session", "call"], keep="first", maintain_order=True)
         .head(MOST_CALLS)
     )
-    sent = frames["calls"].join(kept, on=["session", "call"], how="semi").select("session", "call", _beginning("text"))
-    came = (
-        frames["results"]
-        .join(kept, on=["session", "result"], how="semi")
-        .select("session", "result", _beginning("error"), answer=pl.coalesce(*map(_beginning, ("text", "structured"))))
+    return with_texts(kept, frames["calls"], frames["results"])
+
+
+def with_texts(kept: pl.DataFrame, calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
+    """Calls with the beginning of what was sent and of what came back; `result` is what answers them."""
+    sent = calls.join(kept, on=["session", "call"], how="semi").select("session", "call", _beginning("text"))
+    came = results.join(kept, on=["session", "result"], how="semi").select(
+        "session", "result", _beginning("error"), answer=pl.coalesce(*map(_beginning, ("text", "structured")))
     )
     return kept.join(sent, on=["session", "call"], how="left", maintain_order="left").join(
         came, on=["session", "result"], how="left", maintain_order="left"

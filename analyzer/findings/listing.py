@@ -45,9 +45,13 @@ def foremost(hits: pl.DataFrame, trace: Trace, most: int) -> tuple[pl.DataFrame,
     """
     if hits.height <= most:
         return hits, UNLISTED.to_frame()
+    return first_of(hits, placed(hits, trace), most)
+
+
+def first_of(hits: pl.DataFrame, place: pl.DataFrame, most: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same of any number of hits or findings whose `first_event` and `seq` are given."""
     counts = hits.group_by(_CLASS).agg(all=pl.len().cast(pl.Int64))
     share = _share(counts["all"], most)
-    place = placed(hits, trace)
     ranked = pl.concat([hits.select(_CLASS), place], how="horizontal")
     order = pl.struct(pl.col("first_event", "seq").fill_null(_LAST)).rank("min").over(_CLASS)
     kept = hits.filter(ranked.select(order <= share).to_series())

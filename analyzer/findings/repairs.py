@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from analyzer.contracts.repair import Repair
 
 RULES = ("ARG001", "OUT004")
-#: Distinct failing payloads of one session that are repaired; the others keep the hint of their rule. By session, so
-#: that the hints do not depend on what else is audited with it.
+#: Distinct failing payloads of one session and role that are repaired; the others keep the hint of their rule. By
+#: session, so that the hints do not depend on what else is audited with it.
 MOST = 20
 #: Payloads beyond this many characters are data: their repair would be longer than anybody reads.
 MOST_TEXT = 20_000
+_SEEN = pl.Schema(dict.fromkeys(("session", "role", "schema_id", "text"), pl.String()))
 _MOST_KEPT = 2_000  # schemas whose repairers are kept from one partition to the next
 _BUDGET = 60  # payloads judged in search of one repair
 
@@ -35,8 +36,11 @@ def with_repairs(hits: pl.DataFrame, trace: Trace, repairers: Repairers | None =
         return hits
     from analyzer.findings.mistaken import takers  # with the engine: only where a payload failed
 
-    texts = _texts(hits.filter(judged), trace)
-    said = _repaired(texts, trace, repairers or Repairers())
+    repairers = repairers or Repairers()
+    texts, seen = _foremost(_texts(hits.filter(judged), trace), repairers.seen)
+    if repairers.going_on:
+        repairers.seen = seen
+    said = _repaired(texts, trace, repairers)
     others = takers(texts.filter(pl.col("role") == "arguments"), trace)
     said |= {each: f"{said[each]} {other}" if each in said else other for each, other in others.items()}
     if not said:
@@ -66,17 +70,31 @@ def _texts(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         .sort("verdict")
         .select("verdict", "session", "role", "call", "schema_id", text=text)
         .filter(pl.col("text").str.len_chars() <= MOST_TEXT)
-        .with_columns(place=pl.struct("session", "schema_id", "text").is_first_distinct().cum_sum().over("session"))
-        .filter(pl.col("place").first().over("session", "schema_id", "text") <= MOST)
-        .drop("session", "place")
     )
 
 
+def _foremost(texts: pl.DataFrame, before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The texts that are repaired, and the different ones that have been, with those before."""
+    payload, owner = ["session", "role", "schema_id", "text"], ["session", "role"]
+    seen = pl.concat([before, texts.select(payload)]).unique(payload, keep="first", maintain_order=True)
+    seen = seen.filter(pl.int_range(pl.len()).over(owner) < MOST)
+    return texts.join(seen, on=payload, how="semi", nulls_equal=True, maintain_order="left").drop("session"), seen
+
+
 class Repairers:
-    """What repairs the payloads of each schema: compiled once for all partitions of a process."""
+    """What repairs the payloads of each schema: compiled once for all partitions of a process.
+
+    While a session is `going_on`, the payloads that were repaired in it count for what comes next.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, bool], Callable[[object], Repair | None]] = {}
+        self.going_on = False
+        self.seen = _SEEN.to_frame()
+
+    def session(self, *, going_on: bool) -> None:
+        """A session begins that is seen part by part, or has ended."""
+        self.going_on, self.seen = going_on, _SEEN.to_frame()
 
     def of(self, schema: dict[str, Any], *, assert_formats: bool) -> Callable[[object], Repair | None]:
         """The one of a row of SCHEMAS."""

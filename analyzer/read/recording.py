@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Protocol
 import polars as pl
 
 from analyzer.errors import InputError
-from analyzer.frames import PART_BITS, RECORD_BITS, RECORDED, SOURCES, Frames
+from analyzer.frames import RECORDED, SOURCES, Frames
+from analyzer.read import large
 from analyzer.read.housing import Homes, apart, firsts_of, turns_of
 from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, weight_of, without
 
@@ -115,9 +116,14 @@ class Recording:
         """The same as `partitions`, each to be loaded where it is wanted, until `close`."""
         if self._lots is None:
             strange = tuple(row["source"] for row in self.sources if not row["format"])
-            self._lots = self._in_memory(strange) if self.spilled is None else self._on_disk(strange)
+            whole = self.spilled is None and not self._any_large()
+            self._lots = self._in_memory(strange) if whole else self._on_disk(strange)
             self._held = []
         return self._lots
+
+    def _any_large(self) -> bool:
+        held = ((name, rows) for frames in self._held for name, rows in frames.items())
+        return self._events > large.WINDOW and bool(large.large_sessions(held))
 
     def _in_memory(self, strange: tuple[int, ...]) -> list[Loadable]:
         placed, homeless = apart(_concat(self._held))
@@ -135,24 +141,13 @@ class Recording:
         self.take(self.spill(), NOTHING_BEFORE)
         assert self._whole is not None
         self._whole.settle()
-        lots = self._whole.lots(strange, limit=self.limit, at_least=self.at_least)
-        paths = {row["source"]: row["path"] for row in self.sources}
-        self.problems += [
-            InputError(cut.problem(), file=paths[_source(cut.last)], advice="")
-            for cut in self._whole.cuts
-            if _source(cut.last) not in strange
-        ]
-        return [*lots]
+        return [*self._whole.lots(strange, limit=self.limit, at_least=self.at_least)]
 
     def close(self) -> None:
         """Remove what is on disk."""
         self._lots = []
         if self.spilled is not None:
             shutil.rmtree(self.spilled.folder, ignore_errors=True)
-
-
-def _source(event: int) -> int:
-    return event >> RECORD_BITS + PART_BITS
 
 
 def _concat(held: list[Frames]) -> Frames:

@@ -19,11 +19,9 @@ from zlib import crc32
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORDED, Frames
-from analyzer.read import cutting
-from analyzer.read.cutting import Cut
+from analyzer.read import large
 from analyzer.read.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
 
-HEAVY = 2_000  # bytes that weigh as much as an event
 _WHOLE, _HOMELESS = -1, -2  # in the place of a part: what goes with every part, and events without a session
 _HOUSED = 999_999  # the share of events that got their session in the end
 _TURNS = pl.Schema({"turn": pl.String(), "session": pl.String()})
@@ -53,7 +51,7 @@ class Piece(NamedTuple):
 
 def weight_of(frames: Frames) -> int:
     """What some recorded frames weigh in memory: the number of their events, or more where their texts are long."""
-    return max(frames["events"].height, sum(int(frame.estimated_size()) for frame in frames.values()) // HEAVY)
+    return max(frames["events"].height, sum(int(frame.estimated_size()) for frame in frames.values()) // large.HEAVY)
 
 
 def partition_of(session: str | None, partitions: int) -> int:
@@ -163,8 +161,6 @@ class Spilled:
     sizes: list[int] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     shifts: dict[int, Shift] = field(default_factory=dict)
-    cuts: list[Cut] = field(default_factory=list)
-    """Sessions that are too large, once `lots` were made."""
 
     def take(self, spill: Spill, shift: Shift) -> None:
         """Count a share, before which its source has `shift`."""
@@ -193,8 +189,11 @@ class Spilled:
         pieces = [piece for piece in self.pieces if piece.part == part and piece.frame == frame]
         return (rows for _, rows in _rows(self.folder, pieces, self.shifts))
 
-    def lots(self, strange: tuple[int, ...], *, limit: int, at_least: int) -> list[Lot]:
-        """Parts in lots of about `limit` events each, as many as there are processes or a multiple of it."""
+    def lots(self, strange: tuple[int, ...], *, limit: int, at_least: int) -> list[Lot | Large]:
+        """Parts in lots of about `limit` events each, as many as there are processes or a multiple of it.
+
+        Each session that is too large to be looked at whole is a lot of its own.
+        """
         together = max(limit * self.parts // max(sum(self.sizes), 1), 1)  # parts that have so many
         most = -(-self.parts // (together * at_least))
         groups: list[list[int]] = [[] for _ in range(min(most * at_least, self.parts))]
@@ -206,24 +205,35 @@ class Spilled:
         pieces: dict[int, list[Piece]] = {}
         for piece in self.pieces:
             pieces.setdefault(piece.part, []).append(piece)
-        found = []
-        self.cuts = [cut for number in range(self.parts) for cut in self._cuts(number, pieces.get(number, []))]
+        found: list[Lot | Large] = []
         for group in groups:
-            mine = sorted(
-                (piece for part in (_WHOLE, *group) for piece in pieces.get(part, ())),
-                key=lambda piece: (piece.file, piece.offset),
-            )
-            shifts = {piece.share: self.shifts[piece.share] for piece in mine}
-            cuts = tuple(cut for cut in self.cuts if partition_of(cut.session, self.parts) in group)
-            lot = Lot(self.folder, tuple(mine), shifts, strange, cuts=cuts)
+            apart_ = {number: self._large(number, pieces.get(number, [])) for number in group}
+            lot = self._lot(group, pieces, strange, tuple(name for names in apart_.values() for name in names))
             slices = -(-self.sizes[group[0]] // limit) if len(group) == 1 else 1
             found += [replace(lot, slices=(at, slices, self.parts)) if slices > 1 else lot for at in range(slices or 1)]
+            found += [
+                Large(self._lot([number], pieces, strange), name) for number, names in apart_.items() for name in names
+            ]
         return found
 
-    def _cuts(self, number: int, pieces: list[Piece]) -> list[Cut]:
-        if self.sizes[number] <= min(cutting.MOST_EVENTS, cutting.MOST_BYTES // HEAVY):
+    def _lot(
+        self,
+        parts: list[int],
+        pieces: Mapping[int, list[Piece]],
+        strange: tuple[int, ...],
+        left: tuple[str | None, ...] = (),
+    ) -> Lot:
+        mine = sorted(
+            (piece for part in (_WHOLE, *parts) for piece in pieces.get(part, ())),
+            key=lambda piece: (piece.file, piece.offset),
+        )
+        shifts = {piece.share: self.shifts[piece.share] for piece in mine}
+        return Lot(self.folder, tuple(mine), shifts, strange, left=left)
+
+    def _large(self, number: int, pieces: list[Piece]) -> list[str | None]:
+        if self.sizes[number] <= large.WINDOW:
             return []
-        return cutting.cuts_of((piece.frame, rows) for piece, rows in _rows(self.folder, pieces, self.shifts))
+        return large.large_sessions((piece.frame, rows) for piece, rows in _rows(self.folder, pieces, self.shifts))
 
 
 @dataclass(frozen=True)
@@ -237,25 +247,55 @@ class Lot:
     """Sources that are left out."""
     slices: tuple[int, int, int] | None = None
     """Of one part that is too large: which slice, of how many, and in how many parts all was split."""
-    cuts: tuple[Cut, ...] = ()
+    left: tuple[str | None, ...] = ()
+    """Sessions that are lots of their own."""
 
     def load(self) -> Frames:
         """The recorded frames, each in the order of its events."""
         found: dict[str, list[pl.DataFrame]] = {name: [schema.to_frame()] for name, schema in RECORDED.items()}
         for piece, rows in _rows(self.folder, self.pieces, self.shifts):
             mine = rows if self.slices is None or piece.part < 0 else self._slice(rows)
-            found[piece.frame].append(cutting.without(mine, self.cuts))
-        for cut in self.cuts:
-            if any(cut.last in rows["event"] for rows in found["events"]):  # it is of another slice else
-                found["faults"].append(cut.fault())
+            if self.left and piece.part >= 0:
+                mine = mine.filter(~_of(self.left))
+            found[piece.frame].append(mine)
         return without({name: _in_order(pl.concat(pieces)) for name, pieces in found.items()}, self.strange)
 
     def _slice(self, frame: pl.DataFrame) -> pl.DataFrame:
         assert self.slices is not None
         number, slices, within = self.slices
         names = frame["session"].unique()
-        mine = [name for name in names if _hash(name) // within % slices == number]
-        return frame.filter(pl.col("session").is_in(pl.Series(mine, dtype=pl.String).implode(), nulls_equal=True))
+        return frame.filter(_of(name for name in names if _hash(name) // within % slices == number))
+
+
+@dataclass(frozen=True)
+class Large:
+    """Where the frames of one session lie that is too large to be looked at whole."""
+
+    lot: Lot
+    """What holds it."""
+    session: str | None
+
+    def frames(self, *names: str) -> Iterator[tuple[str, pl.DataFrame]]:
+        """The rows of the recorded frames of these names, or of all, piece by piece."""
+        lot = self.lot
+        pieces = [piece for piece in lot.pieces if not names or piece.frame in names]
+        for piece, rows in _rows(lot.folder, pieces, lot.shifts):
+            mine = rows if piece.part < 0 else rows.filter(_of([self.session]))
+            if piece.frame != "tables" and lot.strange:
+                mine = mine.filter(~SOURCE_OF.is_in(lot.strange))
+            if mine.height:
+                yield piece.frame, mine
+
+    def load(self) -> Frames:
+        """The recorded frames, whole, whatever that takes."""
+        found: dict[str, list[pl.DataFrame]] = {name: [schema.to_frame()] for name, schema in RECORDED.items()}
+        for name, rows in self.frames():
+            found[name].append(rows)
+        return {name: _in_order(pl.concat(pieces)) for name, pieces in found.items()}
+
+
+def _of(sessions: Iterable[str | None]) -> pl.Expr:
+    return pl.col("session").is_in(pl.Series(list(sessions), dtype=pl.String).implode(), nulls_equal=True)
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:

@@ -22,15 +22,22 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
     """The recorded frames with `seq` in all of them and `copy` in `events`; see `analyzer.trace.Trace`.
 
     `fetch(source, offset, length)` gives the bytes of a record; it is asked for events whose id comes more than once.
+    What has been placed before, as a part of a session has to be, stays where it is.
     """
-    events = _copies(_ordered(frames["events"].rechunk()), fetch)
+    events = frames["events"].rechunk()
+    if "copy" not in events.columns:
+        events = copies(ordered(events), fetch)
     redelivered = pl.col("copy").eq_missing("redelivered")
     where = events.select("event", "session", seq="seq", kept=pl.when(~redelivered).then("seq"))
     placed: Frames = {"events": events}
     for name in RECORDED:
         if name not in ("events", "tables"):
             # Faults of a redelivered event stay: they are facts about its bytes.
-            placed[name] = _seated(frames[name], where, all_of_them=name == "faults").select(*RECORDED[name], "seq")
+            if "seq" not in frames[name].columns:
+                placed[name] = _seated(frames[name], where, all_of_them=name == "faults")
+            else:
+                placed[name] = frames[name]
+            placed[name] = placed[name].select(*RECORDED[name], "seq")
     placed["tables"] = frames["tables"].sort("table")
     return placed
 
@@ -47,7 +54,7 @@ def _seated(frame: pl.DataFrame, where: pl.DataFrame, *, all_of_them: bool) -> p
     return frame.filter(pl.col("seq").is_not_null()) if frame["seq"].null_count() else frame
 
 
-def _ordered(events: pl.DataFrame) -> pl.DataFrame:
+def ordered(events: pl.DataFrame) -> pl.DataFrame:
     """Events with `seq`, in the order of `event`; the column `order` says what the order of its session rests on."""
     if not events["event"].is_sorted():  # an adapter may hold a request back until it knows whose it is
         events = events.sort("event")
@@ -99,7 +106,7 @@ def _ordered(events: pl.DataFrame) -> pl.DataFrame:
     return events.with_columns(keys["order"], seq.alias("seq"))
 
 
-def _copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.DataFrame:
+def copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.DataFrame:
     """Events with `copy`: whether an event of the same id came before, with the same content or with another."""
     ids = events["event_id"].drop_nulls()
     if ids.n_unique() == ids.len():

@@ -42,6 +42,13 @@ class Rule:
     looks_at: tuple[str, ...] = ()
     """Rows that a log must have, in the words of `Trace.holds`: without any of them the rule is not even loaded."""
 
+    reach: str = "window"
+    """What it must see of a session too large to be looked at whole. `window`: the calls of a window, all that hangs
+    together with them, and the tables and states of the session. `session`: what is kept of the whole session.
+    `sum`: its module has `places(trace)`, which adds up over windows, and `told(places)`. `near`: a window, though of
+    the whole session it might say more. `once`: likewise, and what it has said in one window is not said again.
+    `whole`: all of it, so that it is not run on such a session."""
+
     across: bool = False
     """Whether its module has a second look, `check_across`, at all sessions at once."""
 
@@ -94,7 +101,7 @@ RULES: tuple[Rule, ...] = (
     Rule("CALL002", "item-id-duplicate", "error"),
     Rule("CALL003", "call-id-invalid", "error"),
     Rule("CALL004", "call-unanswered", "error", looks_at=("calls.outcome=none",)),
-    Rule("CALL005", "result-orphan", "error"),
+    Rule("CALL005", "result-orphan", "error", reach="near"),
     Rule("CALL006", "result-duplicate", "error"),
     Rule("CALL007", "result-wrong-turn", "error", across=True),
     Rule("CALL008", "result-late", "warning"),
@@ -124,13 +131,13 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule("CALL017", "idempotency-key-misused", "error", looks_at=("result_sightings.key",)),
-    Rule("DRIFT001", "schema-drift", "error", across=True),
-    Rule("DRIFT002", "tools-changed-mid-session", "warning"),
+    Rule("DRIFT001", "schema-drift", "error", across=True, reach="once"),
+    Rule("DRIFT002", "tools-changed-mid-session", "warning", reach="session"),
     Rule("DRIFT003", "search-drift", "error", looks_at=("offers.channel=search",)),
     Rule("DRIFT004", "pin-drift", "error", scope="fleet", looks_at=("contracts",)),
     Rule("DRIFT005", "fleet-drift", "warning", scope="fleet"),
-    Rule("DRIFT006", "shape-drift", "warning", "likely"),
-    Rule("DRIFT007", "gate-drift", "error", looks_at=("gates",)),
+    Rule("DRIFT006", "shape-drift", "warning", "likely", reach="once"),
+    Rule("DRIFT007", "gate-drift", "error", looks_at=("gates",), reach="session"),
     Rule("FINAL001", "final-schema-mismatch", "error", looks_at=("verdicts.role=final",)),
     Rule(
         "FINAL002",
@@ -141,8 +148,8 @@ RULES: tuple[Rule, ...] = (
             "sessions.text_format",
         ),
     ),
-    Rule("FINAL003", "final-format-misplaced", "warning", looks_at=("session_states.text_format",)),
-    Rule("FINAL004", "ledger-lost", "warning", "likely"),
+    Rule("FINAL003", "final-format-misplaced", "warning", looks_at=("session_states.text_format",), reach="once"),
+    Rule("FINAL004", "ledger-lost", "warning", "likely", reach="whole"),
     Rule("LOG001", "record-unreadable", "error", scope="payload", looks_at=("faults",)),
     Rule("LOG002", "record-truncated", "warning", scope="payload", looks_at=("faults",)),
     Rule(
@@ -153,12 +160,13 @@ RULES: tuple[Rule, ...] = (
             "events.kind=unknown",
             "faults.fault=unknown_item",
         ),
+        reach="session",
     ),
-    Rule("LOG004", "event-redelivered", "info", looks_at=("events.copy=redelivered",)),
-    Rule("LOG005", "event-id-reused", "error", looks_at=("events.copy=reused",)),
-    Rule("LOG006", "order-broken", "warning"),
-    Rule("LOG007", "record-missing", "info"),
-    Rule("LOG008", "contract-unrecorded", "warning", looks_at=("verdicts.reason=schema_unavailable",)),
+    Rule("LOG004", "event-redelivered", "info", looks_at=("events.copy=redelivered",), reach="session"),
+    Rule("LOG005", "event-id-reused", "error", looks_at=("events.copy=reused",), reach="session"),
+    Rule("LOG006", "order-broken", "warning", reach="session"),
+    Rule("LOG007", "record-missing", "info", reach="session"),
+    Rule("LOG008", "contract-unrecorded", "warning", looks_at=("verdicts.reason=schema_unavailable",), reach="sum"),
     Rule(
         "LOG009",
         "json-ambiguous",
@@ -184,19 +192,19 @@ RULES: tuple[Rule, ...] = (
     Rule("OUT007", "result-contradictory", "error", scope="payload"),
     Rule("OUT008", "output-structured-missing", "warning", looks_at=("results.wire=mcp-jsonrpc",)),
     Rule("OUT009", "output-truncated", "warning", scope="payload"),
-    Rule("OUT010", "output-oversized", "info"),
-    Rule("OUT011", "program-error-prose", "warning", "likely", looks_at=("calls.kind=program",)),
+    Rule("OUT010", "output-oversized", "info", reach="sum"),
+    Rule("OUT011", "program-error-prose", "warning", "likely", looks_at=("calls.kind=program",), reach="near"),
     Rule("RUN001", "executed-despite-mismatch", "error", looks_at=("verdicts.verdict_is=invalid",)),
-    Rule("RUN002", "executed-despite-gate", "error", looks_at=("gates",)),
-    Rule("RUN003", "side-effect-repeated", "error"),
+    Rule("RUN002", "executed-despite-gate", "error", looks_at=("gates",), reach="session"),
+    Rule("RUN003", "side-effect-repeated", "error", reach="session"),
     Rule("RUN004", "retry-in-new-session", "warning", "likely", scope="fleet"),
-    Rule("RUN005", "approval-mismatch", "error", looks_at=("approvals",)),
+    Rule("RUN005", "approval-mismatch", "error", looks_at=("approvals",), reach="session"),
     Rule("RUN006", "parallel-not-allowed", "error", looks_at=("session_states.parallel",)),
     Rule("RUN007", "subagent-function-tool", "error", looks_at=("calls.subagent",)),
-    Rule("RUN008", "subagents-over-limit", "warning", looks_at=("turns.subagent",)),
-    Rule("RUN009", "retry-storm", "warning", looks_at=("calls.outcome=error",)),
-    Rule("RUN010", "session-stuck", "info"),
-    Rule("RUN011", "prompt-only-contract", "info", "hint", looks_at=("sessions.instructions",)),
+    Rule("RUN008", "subagents-over-limit", "warning", looks_at=("turns.subagent",), reach="session"),
+    Rule("RUN009", "retry-storm", "warning", looks_at=("calls.outcome=error",), reach="session"),
+    Rule("RUN010", "session-stuck", "info", reach="session"),
+    Rule("RUN011", "prompt-only-contract", "info", "hint", looks_at=("sessions.instructions",), reach="session"),
     Rule("RUN012", "action-waited", "info", looks_at=("calls.action_event",)),
     Rule("RUN013", "write-unapproved", "warning", looks_at=("approvals.policy",)),
     Rule("RUN014", "merge-unstructured", "info", looks_at=("turns.subagent",)),
@@ -223,7 +231,7 @@ RULES: tuple[Rule, ...] = (
     Rule("TOOL009", "ref-remote", "warning", scope="fleet", looks_at=("schema_facts.fact=ref_remote",)),
     Rule("TOOL010", "pattern-explosive", "warning", scope="fleet", looks_at=("schema_facts.fact=pattern_explosive",)),
     Rule("TOOL011", "description-instructs", "warning", "likely", scope="fleet"),
-    Rule("TOOL012", "output-contract-missing", "info", "likely"),
+    Rule("TOOL012", "output-contract-missing", "info", "likely", reach="sum"),
     Rule("TOOL013", "tool-deferred-unreachable", "warning", scope="fleet"),
     Rule("TOOL014", "mcp-allowlist-open", "info", scope="fleet"),
     Rule(

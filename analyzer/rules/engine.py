@@ -33,14 +33,14 @@ def run(rules: Sequence[Rule], trace: Trace, *, across: bool = False) -> tuple[p
             hits = (rule.check_across if across else rule.check)(trace)
             # Nearly all rules find nothing, and to dress nothing up costs as much as to find it.
             if hits.height or not set(hits.columns) <= HITS.keys():
-                found.append(_whole(rule, hits))
+                found.append(complete(rule, hits))
         except _BROKEN as error:
             crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
     return pl.concat(found), crashes
 
 
-def _whole(rule: Rule, hits: pl.DataFrame) -> pl.DataFrame:
-    """The rule's hits with every column of HITS."""
+def complete(rule: Rule, hits: pl.DataFrame) -> pl.DataFrame:
+    """The rule's hits with every column of HITS, and what `run` adds."""
     known = set(hits.columns)
     strangers = known - set(HITS)
     if strangers:

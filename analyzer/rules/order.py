@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORD_BITS
@@ -9,6 +11,7 @@ from analyzer.trace import Trace, shared
 
 _SOURCE = 1 << (RECORD_BITS + PART_BITS)
 _RECORD = 1 << PART_BITS
+_SPANS = ("otlp", "agents-sdk", "openinference", "langfuse", "langsmith", "otel")  # whose times are no order
 
 
 def source_of(event: str) -> pl.Expr:
@@ -45,9 +48,12 @@ def times_of(trace: Trace, events: pl.Series) -> pl.Series:
 def numbered(trace: Trace) -> pl.DataFrame:
     """The events with a number, without copies: `session, source, event, number, step`.
 
-    The step is that from the number before in the same session and file.
+    The step is that from the number before in the same session and file. Where the events bring their steps, as those
+    of a session do that was looked at in windows, only such events are among them as leap or go back.
     """
     events = trace.events
+    if "step" in events.columns:
+        return events.filter(pl.col("step").is_not_null()).select("session", "source", "event", "number", "step")
     if events["number"].null_count() == events.height:
         return events.clear().select("session", "source", "event", "number", step="number")
     rows = events.select("session", "source", "event", "number").filter(
@@ -56,3 +62,27 @@ def numbered(trace: Trace) -> pl.DataFrame:
     # Numbers are grouped several times as fast as names.
     key = pl.col("session").cast(pl.Categorical).to_physical().cast(pl.Int64) + pl.col("source") * (1 << 32)
     return rows.with_columns(key=key).with_columns(step=pl.col("number").diff().over("key")).drop("key")
+
+
+def steps_in_file(trace: Trace) -> pl.DataFrame:
+    """`event, there`: the steps of all numbers of a file, whichever session they are of."""
+    if "step" in trace.events.columns:  # a session alone
+        return numbered(trace).select("event", there="step")
+    return numbered(trace).select("event", there=pl.col("number").diff().over("source"))
+
+
+@shared
+def going_back(trace: Trace) -> pl.DataFrame:
+    """The events whose time lies too far before that of the event before: `session, source, event, time, lag`."""
+    skew = timedelta(seconds=trace.settings.clock_skew)
+    times, events = trace.events["time"], trace.events
+    if "lag" in events.columns:
+        rows = events.filter(pl.col("lag").is_not_null())
+    else:
+        # Where no time lies far behind the latest so far, that of no session goes back.
+        if not ((times.cum_max() - times) > skew).any():
+            events = events.clear()
+        spans = trace.sources.filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS)))["source"].implode()
+        rows = events.filter(pl.col("time").is_not_null(), pl.col("copy").is_null(), ~pl.col("source").is_in(spans))
+        rows = rows.with_columns(lag=pl.col("time").diff().over("session", "source")).filter(pl.col("lag") < -skew)
+    return rows.select("session", "source", "event", "time", "lag")

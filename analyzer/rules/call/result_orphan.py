@@ -17,7 +17,8 @@ Good:
     result c1 ok {}
     end
 Blind spots: where the recording begins in the middle, or a previous response is held by the server, the call may be
-there; then nothing is said. Where a record of the log cannot be read it is a hint: the call may stand in it.
+there; then nothing is said. Where a record of the log cannot be read it is a hint: the call may stand in it. In a
+session that is judged in windows the nearest call is one of its window.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Good:
     call c1 find {"limit":5}
     result c1 failed limit exceeded: at most 5 searches per day
 Blind spots: a refusal is evidence only in the words of a validator. Schemas that differ where neither a proof nor a
-recorded call decides are told as a hint.
+recorded call decides are told as a hint. In a session that is judged in windows only calls of one window decide.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Good:
     call c3 find
     result c3 ok {"total":null}
 Blind spots: payloads whose schema fixes the type are judged by it instead; items of lists, members below the second
-level and payloads over 4,000 bytes are not looked at.
+level and payloads over 4,000 bytes are not looked at. A session that is judged in windows is seen window by window.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Bad:
 Good:
     result {"approval":"ap_17"}; a compaction whose summary says "approved under ap_17"
 Blind spots: encrypted summaries say nothing, so that only what comes after them counts. A value may be spelled in
-another way.
+another way. A session that is judged in windows is not looked at.
 """
 
 from __future__ import annotations

@@ -27,6 +27,11 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.DataFrame:
     """One hit for each session and tool."""
+    return told(places(trace))
+
+
+def places(trace: Trace) -> pl.DataFrame:
+    """The first call that cannot be judged of each session and tool, and their `count`."""
     verdicts = trace.verdicts
     unavailable = verdicts.filter((verdicts["reason"] == "schema_unavailable") & (verdicts["role"] == "arguments"))[
         "call"
@@ -60,12 +65,17 @@ def check(trace: Trace) -> pl.DataFrame:
             | ~pl.col("kind").is_in(["function", "custom", "mcp"])
         )
     )
+    by_tool = unjudged.sort("call").group_by("session", "tool", maintain_order=True)
+    return by_tool.agg(pl.first("call", "kind", "name"), count=pl.len().cast(pl.Int64))
+
+
+def told(places: pl.DataFrame) -> pl.DataFrame:
+    """The hits of `places`, which may come from several parts of a session, one after the other."""
     hosted = pl.col("kind").is_in(["hosted", "program", "search"])
     count = pl.when(pl.col("count") == 1).then(pl.lit("one call")).otherwise(sentence("{} calls", "count"))
     return (
-        unjudged.sort("call")
-        .group_by("session", "tool", maintain_order=True)
-        .agg(pl.first("call", "kind", "name"), count=pl.len())
+        places.group_by("session", "tool", maintain_order=True)
+        .agg(pl.first("call", "kind", "name"), pl.sum("count"))
         .select(
             "session",
             "call",

@@ -25,17 +25,14 @@ it is a guess, nothing is compared across files. Trees of spans are written chil
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import polars as pl
 
 from analyzer.rules.hits import NONE, hits, place
-from analyzer.rules.order import comparable, numbered
+from analyzer.rules.order import comparable, going_back, numbered
 from analyzer.rules.pairs import pairs
 from analyzer.trace import Trace
 
 # Formats that write a parent when it ends, after its children.
-_SPANS = ("otlp", "agents-sdk", "openinference", "langfuse", "langsmith", "otel")
 _LISTED = r"/data/\d+$"
 _HINT = "Sort the log by what orders it (numbers, times) and audit it again, or look at the recorder."
 
@@ -102,22 +99,11 @@ def _numbers(trace: Trace) -> pl.DataFrame:
 
 
 def _clock(trace: Trace) -> pl.DataFrame:
-    skew = timedelta(seconds=trace.settings.clock_skew)
-    times, events = trace.events["time"], trace.events
-    # Where no time lies far behind the latest so far, that of no session goes back.
-    if not ((times.cum_max() - times) > skew).any():
-        events = events.clear()
-    spans = trace.sources.filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS)))["source"].implode()
-    return (
-        events.filter(pl.col("time").is_not_null(), pl.col("copy").is_null(), ~pl.col("source").is_in(spans))
-        .with_columns(step=pl.col("time").diff().over("session", "source"))
-        .filter(pl.col("step") < -skew)
-        .select(
-            *("session", "source", "event"),
-            now=pl.col("time").dt.to_string("iso:strict"),
-            was=(pl.col("time") - pl.col("step")).dt.to_string("iso:strict"),
-            what=pl.lit("time"),
-        )
+    return going_back(trace).select(
+        *("session", "source", "event"),
+        now=pl.col("time").dt.to_string("iso:strict"),
+        was=(pl.col("time") - pl.col("lag")).dt.to_string("iso:strict"),
+        what=pl.lit("time"),
     )
 
 

@@ -27,7 +27,7 @@ import polars as pl
 
 from analyzer.rules.debts import orphans
 from analyzer.rules.hits import hits
-from analyzer.rules.order import numbered, record_of
+from analyzer.rules.order import numbered, record_of, steps_in_file
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 from analyzer.visible import visible
@@ -59,9 +59,7 @@ def _gaps(trace: Trace) -> _Missing:
     jumped = events.filter(events["step"] > 1)
     if jumped.is_empty():
         return
-    there = events.select("event", there=pl.col("number").diff().over("source")).filter(
-        pl.col("event").is_in(jumped["event"].implode())
-    )
+    there = steps_in_file(trace).filter(pl.col("event").is_in(jumped["event"].implode()))
     gaps = (
         jumped.join(there, on="event", how="left", maintain_order="left")
         .with_columns(missing=pl.min_horizontal("step", "there") - 1)

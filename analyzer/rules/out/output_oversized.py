@@ -25,21 +25,31 @@ LEAST = 100_000
 
 def check(trace: Trace) -> pl.DataFrame:
     """The largest output of each tool in each session, where it is over the threshold."""
-    results = standing(trace)
-    large = results.filter(results["text"].str.len_bytes() >= LEAST)
-    if large.is_empty():
+    if not (standing(trace)["text"].str.len_bytes() >= LEAST).any():
         return NONE
-    sizes = (
-        results.select("result", "session", "turn", "tool", "text")
-        .filter(pl.col("session").is_in(large["session"].unique().implode(), nulls_equal=True))
-        .with_columns(size=pl.col("text").str.len_chars().cast(pl.Int64).fill_null(0))
-        .with_columns(whole=pl.col("size").sum().over("session", "turn"))
-    )
+    return told(places(trace))
+
+
+def places(trace: Trace) -> pl.DataFrame:
+    """By session, turn and tool: the largest result and its `size`, the `count` of large ones, the `sum` of all."""
+    size = pl.col("text").str.len_chars().cast(pl.Int64).fill_null(0)
     return (
-        sizes.filter(pl.col("size") >= LEAST)
+        standing(trace)
+        .select("session", "turn", "tool", "result", size=size)
+        .sort("size", "result", descending=[True, False])
+        .group_by("session", "turn", "tool", maintain_order=True)
+        .agg(pl.first("result", "size"), count=(pl.col("size") >= LEAST).sum().cast(pl.Int64), sum=pl.sum("size"))
+    )
+
+
+def told(places: pl.DataFrame) -> pl.DataFrame:
+    """The hits of `places`, which may come from several parts of a session, one after the other."""
+    return (
+        places.with_columns(whole=pl.col("sum").sum().over("session", "turn"))
+        .filter(pl.col("count") > 0)
         .sort("size", "result", descending=[True, False])
         .group_by("session", "tool", maintain_order=True)
-        .agg(pl.col("result", "size", "whole").first(), pl.len().alias("count"))
+        .agg(pl.first("result", "size", "whole"), pl.sum("count"))
         .sort("result")
         .select(
             "result",

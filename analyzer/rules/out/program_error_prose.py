@@ -7,7 +7,8 @@ Bad:
     {"type":"function_call_output","call_id":"c1","output":"Sorry, there is no such order."}
 Good:
     {"type":"function_call_output","call_id":"c1","output":"{\"error\":\"not_found\"}"}
-Blind spots: calls count as a program's by their place between its start and its end in one turn.
+Blind spots: calls count as a program's by their place between its start and its end in one turn, and in one window of a
+session that is judged in windows.
 """
 
 from __future__ import annotations

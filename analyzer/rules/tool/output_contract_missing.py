@@ -44,6 +44,11 @@ _LEAST = 5
 
 def check(trace: Trace) -> pl.DataFrame:
     """Tools with containers as results and no output contract anywhere; once per tool and session."""
+    return told(places(trace))
+
+
+def places(trace: Trace) -> pl.DataFrame:
+    """The first such result of each session and tool, and their `count`."""
     results = trace.results
     mute = results.filter(results["tool"].is_in(_unpromised(trace).implode()))
     structured = pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])") | pl.col("structured").is_not_null()
@@ -53,7 +58,15 @@ def check(trace: Trace) -> pl.DataFrame:
         .filter(structured)
         .sort("result")
         .group_by("session", "tool", maintain_order=True)
-        .agg(pl.col("result").first(), pl.len().alias("count"))
+        .agg(pl.col("result").first(), pl.len().cast(pl.Int64).alias("count"))
+    )
+
+
+def told(places: pl.DataFrame) -> pl.DataFrame:
+    """The hits of `places`, which may come from several parts of a session, one after the other."""
+    return (
+        places.group_by("session", "tool", maintain_order=True)
+        .agg(pl.first("result"), pl.sum("count"))
         .filter(pl.col("count") >= _LEAST)
         .select(
             "result",

@@ -1,0 +1,186 @@
+"""What the windows of a session come to together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import polars as pl
+
+from analyzer.auditing.numbers import STAGE
+from analyzer.auditing.partition import KEPT, Answered, kept_of
+from analyzer.auditing.windows.detailed import details_of_windows, details_part
+from analyzer.auditing.windows.index import Index
+from analyzer.auditing.windows.owning import keyed, keys_of
+from analyzer.auditing.windows.session import GLOBAL, Numbers, odd_rows, session_trace, with_places
+from analyzer.auditing.windows.shelf import Shelf
+from analyzer.findings.assemble import DRESSED, dressed, named
+from analyzer.findings.listing import UNLISTED, first_of, listed
+from analyzer.frames import VERDICTS, VIOLATIONS, Frames
+from analyzer.read.spill import Large
+from analyzer.rules.catalogue import Rule
+from analyzer.rules.engine import complete, run
+from analyzer.summary import COUNTS, counts_frame, counts_of, finals_of
+from analyzer.trace import Settings, Trace
+
+_FINAL = "final object"
+_BY_EVENT = ("events", "approvals", "gates", "messages", "summaries")
+
+
+class Ending:
+    """Takes the windows of one session in their order, and gives the answer of the whole."""
+
+    def __init__(
+        self,
+        whole: Large,
+        index: Index,
+        folder: Path,
+        *,
+        settings: Settings,
+        rules: Sequence[Rule],
+        keep_frames: bool,
+        details: bool,
+    ) -> None:
+        self._whole, self._index, self._shelf = whole, index, Shelf(folder)
+        self._settings, self._keep_frames, self._details = settings, keep_frames, details
+        self._rules = [rule for rule in rules if rule.reach == "session"]
+        self._sums = [rule for rule in rules if rule.reach == "sum"]
+        self._once = [rule.code for rule in rules if rule.reach == "once"]
+        self._found = DRESSED.to_frame()
+        self._unlisted = [UNLISTED.to_frame()]
+        self._crashed: set[tuple[str, str]] = set()
+        self._count = 0
+        self._globals: Frames = {}
+
+    def add(
+        self,
+        trace: Trace,
+        found: pl.DataFrame,
+        unlisted: pl.DataFrame,
+        crashed: list[tuple[str, str]],
+        own: tuple[Trace, Frames],
+    ) -> None:
+        """Take the next window: what the rules said of it, and what is its own."""
+        part, by_key = own
+        calls, results = keys_of(trace.calls, "call"), keys_of(trace.results, "result")
+        self._crashed.update(crashed)
+        self._unlisted.append(unlisted)
+        self._take_found(keyed(found, calls, "call"))
+        for rule in self._sums:
+            if not rule.looks_at or any(map(part.holds, rule.looks_at)):
+                places = import_module(rule.module).places(part)
+                for what, keys in (("call", calls), ("result", results)):
+                    places = keyed(places, keys, what) if what in places.columns else places
+                self._shelf.put(rule.code, places)
+        bare = part.with_frames(sessions=trace.sessions.clear(), messages=trace.messages.clear())
+        self._shelf.put("counts", counts_of(bare, trace.calls))
+        self._shelf.put("finals", finals_of(part.messages))
+        part = part.with_frames(retries=self._own(trace.retries), strays=self._own(trace.strays))
+        answer = kept_of(part, keep_frames=False)
+        for name in ("retries", "strays", "offer_events"):
+            self._shelf.put(name, answer.pop(name))
+        self._globals = {**answer, **{name: getattr(trace, name) for name in GLOBAL}}
+        for name, rows in odd_rows(trace, part, self._index, calls, results).items():
+            self._shelf.put(name, rows)
+        if self._details:
+            for name, rows in details_part(part).items():
+                self._shelf.put(name, keyed(rows, calls, "call") if name == "marked" else rows)
+        for name in by_key if self._keep_frames else ("calls", "results", "faults"):
+            self._shelf.put(name, by_key[name])
+        self._count += 1
+
+    def answer(self) -> Answered:
+        """The answer to the whole session, as `audit_partition` gives it."""
+        numbers = Numbers(self._shelf)
+        sums = {
+            rule: numbers.numbered(self._shelf.whole(rule.code)) for rule in self._sums if self._shelf.has(rule.code)
+        }
+        trace = session_trace(
+            *(self._whole, self._index, self._shelf, numbers),
+            known=self._globals,
+            settings=self._settings,
+            sums=list(sums.values()),
+        )
+        hits, crashes = run(self._rules, trace)
+        told = [complete(rule, import_module(rule.module).told(places)) for rule, places in sums.items()]
+        self._crashed.update((crash.rule.code, crash.error) for crash in crashes)
+        answer = {name: frame for name, frame in self._globals.items() if name not in GLOBAL or name in KEPT}
+        hits = pl.concat([hits, *told])
+        late = dressed(hits, with_places(trace, hits, self._whole, self._index))
+        answer["found"], answer["unlisted"] = self._listed(late, numbers)
+        answer["counts"] = self._counts()
+        answer |= {name: self._shelf.whole(name) for name in ("retries", "strays", "offer_events")}
+        first = pl.struct("session", "digest").is_first_distinct()
+        answer["retries"] = answer["retries"].filter(first | pl.col("ended").is_not_null())
+        if self._details:
+            known = {**self._globals, "turns": self._index.turns}
+            answer |= details_of_windows(self._shelf, numbers, self._index, known, answer["found"])
+        if self._keep_frames:
+            answer |= self._saved(numbers)
+        return answer, sorted(self._crashed)
+
+    def _own(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.filter(self._index.windows.owners_of(frame["event"]) == self._count)
+
+    def _take_found(self, found: pl.DataFrame) -> None:
+        once = pl.col("rule").is_in(self._once)
+        key = ["rule", "group", "schema_id"]
+        schema = pl.col("contract").struct.field("schema_id").alias("schema_id")
+        before = self._found.filter(once).select("rule", "group", schema).unique()
+        found = found.with_columns(schema).join(before, on=key, how="anti", nulls_equal=True, maintain_order="left")
+        self._found = pl.concat([self._found, found.drop("schema_id")])
+        if self._found.height > 2 * self._settings.max_findings:
+            place = self._found.select("first_event", "seq")
+            self._found, beyond = first_of(self._found, place, self._settings.max_findings)
+            self._unlisted.append(beyond)
+
+    def _listed(self, late: pl.DataFrame, numbers: Numbers) -> tuple[pl.DataFrame, pl.DataFrame]:
+        found = self._found.drop("ordinal").join(
+            numbers.calls.select("call", "ordinal"), on="call", how="left", maintain_order="left"
+        )
+        found = named(pl.concat([found.select(list(DRESSED)), late]))
+        return listed(found, self._settings.max_findings, pl.concat(self._unlisted))
+
+    def _counts(self) -> pl.DataFrame:
+        """COUNTS of the windows, and what is counted once in a session."""
+        counts = self._shelf.whole("counts").group_by("what", "key").agg(pl.col("count").sum())
+        known = {(what, key): count for what, key, count in counts.iter_rows()}
+        asked = known.get(("judged", "session create"), 0)
+        more = [("sessions", "", self._globals["sessions"].height)]
+        if not asked and self._globals["sessions"].height:
+            more += [("seen", "session create", 1), ("unjudged/session create", "request_not_recorded", 1)]
+        if not known.get(("seen", _FINAL)):
+            finals = self._shelf.whole("finals").unique().height
+            more += [("seen", _FINAL, finals), (f"unjudged/{_FINAL}", "no_final_schema", finals)]
+        return pl.concat([counts.select(list(COUNTS)).sort("what", "key"), counts_frame(more)])
+
+    def _saved(self, numbers: Numbers) -> Frames:
+        """The frames that are saved, as of one look at the whole session."""
+        shelf, index = self._shelf, self._index
+        saved = {name: shelf.whole(name).sort("event", maintain_order=True) for name in _BY_EVENT}
+        saved["faults"] = shelf.whole("faults").sort(pl.col("seq").is_null(), maintain_order=True)
+        saved["sessions"], saved["turns"] = index.sessions, index.turns
+        saved["calls"], saved["results"] = (
+            numbers.numbered_calls(shelf.whole("calls")),
+            numbers.numbered(shelf.whole("results")),
+        )
+        shown = shelf.whole("sightings")
+        sides = [shown.filter(pl.col("what") == what).rename({"id": what}) for what in ("call", "result")]
+        sides = [
+            numbers.numbered(side).rename({what: "id"}) for side, what in zip(sides, ("call", "result"), strict=True)
+        ]
+        saved["sightings"] = pl.concat(sides).select(shown.columns).sort("what", "id", "seq", "event", "pointer")
+        verdicts = pl.concat(frame.with_columns(part=pl.lit(part)) for part, frame in enumerate(shelf.each("verdicts")))
+        verdicts = verdicts.sort(STAGE, "part", "verdict").with_row_index("number")
+        names = verdicts.select("part", "verdict", number=pl.col("number").cast(pl.Int64))
+        verdicts = verdicts.with_columns(names["number"].alias("verdict"))
+        saved["verdicts"] = numbers.numbered(verdicts.select(list(VERDICTS)))
+        violations = pl.concat(
+            frame.with_columns(part=pl.lit(part)) for part, frame in enumerate(shelf.each("violations"))
+        )
+        violations = violations.join(names, on=["part", "verdict"], maintain_order="left")
+        saved["violations"] = (
+            violations.with_columns(verdict="number").sort("verdict", "position").select(list(VIOLATIONS))
+        )
+        return saved
