@@ -128,6 +128,9 @@ def command(
         raise UsageError("--session goes with one log: a batch keeps whole sessions")
     if any(map(is_once, given["paths"])):
         raise UsageError("a batch cannot come back to standard input or a pipe: save the log to a file")
+    begin, end = _time(since), _time(until)
+    if begin and end and begin >= end:
+        raise UsageError(f"--until {until} is not after --since {since}: no input can be written between them")
     wanted_reports = reports.asked(outputs, None, "text") if outputs else []
     if any(
         Path(report.file).resolve().is_relative_to(Path(store).resolve()) for report in wanted_reports if report.file
@@ -160,14 +163,15 @@ def command(
         engine=engine,
         address=address,
         verify=verify,
-        since=_time(since),
-        until=_time(until),
+        since=begin,
+        until=end,
         size=segment_size << 20,
         shuffle=shuffle,
     )
     with progress() as step:
         night = nightly(Store(store), wanted, progress=step, waiting=_waiting)
-    logs.complaints(night.audit, given)
+    span = " ".join([*([f"since {since}"] if since else []), *([f"until {until}"] if until else [])])
+    logs.complaints(night.audit, given, f"no log was written {span}" if span else None)
     for report in wanted_reports:
         reports.deliver(report, night.audit, given, fail_on=fail_on, statistics=False, colour=not no_color)
     if output_format == "json":

@@ -146,8 +146,8 @@ def audited(
     return done
 
 
-def complaints(done: Audit, given: Given) -> None:
-    """Say on standard error what could not be read, recognised or suppressed."""
+def complaints(done: Audit, given: Given, none: str | None = None) -> None:
+    """Say on standard error what could not be read, recognised or suppressed; `none`: why there is no log at all."""
     for note in done.notes:
         console.complain(note)
     for problem in done.problems:
@@ -159,7 +159,7 @@ def complaints(done: Audit, given: Given) -> None:
     if not done.inputs and not done.problems:
         saved = any((Path(path) / "audit.json").is_file() for path in given["paths"])
         advice = "`analyzer tui` opens a saved audit" if saved else "`analyzer formats` lists what is read"
-        console.complain(f"{', '.join(given['paths'])}: no log found", advice)
+        console.complain(f"{', '.join(given['paths'])}: {none or 'no log found'}", None if none else advice)
 
 
 def arguments(given: Given) -> dict[str, Any]:

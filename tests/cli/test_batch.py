@@ -70,6 +70,7 @@ def test_the_trend_as_json_and_a_report_beside_it(
     [
         (["--session", "s1"], "--session"),
         (["--since", "soon"], "2026-11-30"),
+        (["--since", "2026-11-30", "--until", "2026-11-29"], "--until 2026-11-29 is not after --since 2026-11-30"),
         (["--select", "ARG999"], "no rule 'ARG999'"),
     ],
 )
@@ -79,6 +80,13 @@ def test_what_makes_no_sense(
     assert main(["batch", "--store", str(tmp_path / "store"), *more, str(logs)]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "store").exists()
+
+
+def test_a_time_in_which_no_log_was_written_is_told(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["batch", "--store", str(tmp_path / "store"), "--since", "2999-01-01", str(logs)]) == 3
+    assert f"{logs}: no log was written since 2999-01-01\n" in capsys.readouterr().err
 
 
 def test_standard_input_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
