@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.auditing.outcome import Audit
-from analyzer.auditing.partition import Answered, audit_partition
+from analyzer.auditing.partition import KEPT, Answered, audit_partition
 from analyzer.auditing.together import gathered, held_to
 from analyzer.auditing.windows import audit_large
 from analyzer.config import Suppression
@@ -25,6 +25,7 @@ from analyzer.errors import AnalyzerError, UsageError
 from analyzer.findings.baseline import load as load_baseline
 from analyzer.findings.kept import Kept
 from analyzer.findings.repairs import Repairers
+from analyzer.frames import SAVED
 from analyzer.read import ADAPTERS, Crew, read
 from analyzer.read.adapter import Adapter
 from analyzer.read.files import Evidence, find, is_once
@@ -37,6 +38,8 @@ from analyzer.rules.catalogue import RULES, Rule
 from analyzer.trace import Settings
 
 Progress = Callable[[str, int, int], None]
+_GOING = SAVED.keys() - {*KEPT}
+"""Frames of a partition that go with it where they are not kept."""
 
 
 @no_collection()
@@ -60,6 +63,7 @@ def audit(
     baseline: str | None = None,
     progress: Progress | None = None,
     so_far: Callable[[Audit], None] | None = None,
+    each: Callable[[Audit], None] | None = None,
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
 
@@ -70,6 +74,8 @@ def audit(
     `jobs` processes read the logs and audit the partitions, of which there are then at least as many; the
     answer is the same.
     `so_far` is called with the audit of what has been judged, each time there is more of it and not yet all.
+    `each` is called with the audit of every partition, all of whose frames are there, before they go if they are not
+    kept: a log of any length can so be gone through. A session is whole in one of them.
     Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
     options that make no sense.
     """
@@ -112,7 +118,7 @@ def audit(
                 fetch=evidence.fetch,
                 session=session,
                 final=final,
-                keep_frames=keep_frames,
+                keep_frames=keep_frames or each is not None,
                 details=details,
                 redaction=current(),
             )
@@ -127,7 +133,9 @@ def audit(
             )
             for number, (part, crashes) in enumerate(_each(work, lots, inputs, pool, jobs), 1):
                 report("audit", number, recording.expected_partitions)
-                kept.add(part)
+                if each is not None:
+                    each(Audit(part["found"], {**part, "sources": inputs}, sources=tuple(sources)))
+                kept.add(part if keep_frames else {name: rows for name, rows in part.items() if name not in _GOING})
                 crashed += crashes
                 if so_far is not None and number < recording.expected_partitions:
                     so_far(together(kept.whole(), crashed))

@@ -38,6 +38,7 @@ def command(
     from analyzer.rules.catalogue import RULES
 
     # Verdicts come before rules: a gate record needs none of them.
-    done = logs.audited(given, ignore=[rule.code for rule in RULES])
-    console.deliver(gate.pieces(done), output)
+    with gate.Records() as records:
+        done = logs.audited(given, ignore=[rule.code for rule in RULES], keep_frames=False, each=records.add)
+        console.deliver(records.pieces(), output)
     return exits.decide(done, fail_on="never")

@@ -121,6 +121,7 @@ def audited(
     keep_frames: bool = True,
     details: bool = False,
     baseline: str | None = None,
+    each: Callable[[Audit], None] | None = None,
 ) -> Audit:
     """The audit of what is given, with a progress bar; whatever could not be read is said on standard error."""
     asked = arguments(given)
@@ -137,6 +138,7 @@ def audited(
             details=details,
             baseline=baseline,
             progress=step,
+            each=each,
             **asked,
         )
     complaints(done, given)

@@ -8,7 +8,10 @@ valid. What could not be judged must not run: it fails with the reason `unverifi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from operator import itemgetter
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 import polars as pl
@@ -23,11 +26,37 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
 
-def pieces(audit: Audit) -> Iterator[bytes]:
-    """The records as JSON Lines, in the order in which the sessions came and the model called."""
-    with Recorded(audit) as recorded:
-        for record in records(audit.frames, recorded):
-            yield encoded(masked(record)) + b"\n"
+class Records:
+    """The records as JSON Lines, in the order in which the sessions came and the model called.
+
+    Audits of whole sessions are added one after the other; their records wait on disk, in a private file. Use it as a
+    context manager.
+    """
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile(prefix="analyzer-")  # noqa: SIM115 - it goes with this
+        self._sessions: list[tuple[int, str, int, int]] = []  # first event, name, and where the records lie
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, audit: Audit) -> None:
+        """Add the calls of an audit that kept its frames."""
+        begun = dict(audit.frames["sessions"].select("session", "first_event").iter_rows())
+        with Recorded(audit) as recorded:
+            for session, mine in groupby(records(audit.frames, recorded), key=itemgetter("session")):
+                since = self._file.tell()
+                self._file.writelines(encoded(masked(record)) + b"\n" for record in mine)
+                self._sessions.append((begun[session], session or "", since, self._file.tell() - since))
+
+    def pieces(self) -> Iterator[bytes]:
+        """The lines, session by session."""
+        for _, _, since, length in sorted(self._sessions):
+            self._file.seek(since)
+            yield self._file.read(length)
 
 
 def records(frames: Mapping[str, pl.DataFrame], recorded: Recorded) -> Iterator[dict[str, Any]]:
