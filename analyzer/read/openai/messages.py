@@ -126,17 +126,22 @@ def said_in(message: Plain) -> Said | None:
     if message.function_call is None and not message.tool_calls:
         return Said(role, text, "/content")
     owed_by = "unknown" if message.requestor == "user" else "client"
-    calls = []
+    calls, faults = [], []
     for index, call in enumerate(message.tool_calls or ()):
         function = call.function
         if not (function.name or call.id or function.arguments):
-            return None
+            faults.append(_nothing(index))
+            continue
         to = f"/tool_calls/{index}/function/arguments"
         calls.append(Call(call.id, function.name, function.arguments, "text", to, "function", None, None, owed_by))
     if message.function_call is not None:
         function = message.function_call
         calls.append(Call(None, function.name, function.arguments, "text", "/function_call/arguments"))
-    return Said(role, text, "/content", calls)
+    return Said(role, text, "/content", calls, faults=faults)
+
+
+def _nothing(index: int) -> Fault:
+    return Fault("member_missing", f"/tool_calls/{index}", "an entry without id, name and arguments")
 
 
 def _said_of(raw: bytes) -> Said:
