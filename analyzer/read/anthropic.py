@@ -59,7 +59,9 @@ class AnthropicMessages(RecordAdapter[Record]):
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, record_of, self.knows, usual=Usual(body_of, self._usual))
+        self._bodies = Usual(body_of, self._usual)
+        self._records = Decoding(source, rows, record_of, self.knows, usual=self._bodies)
+        self._exchanges = 0
         conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
         self._memories = (conversations,)
         self._cursor = Cursor(rows)
@@ -78,7 +80,10 @@ class AnthropicMessages(RecordAdapter[Record]):
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
+        self._exchanges = 0
         others = super().read(block)
+        # Where most are exchanges a bare body is looked for in vain.
+        self._records.usual = None if self._exchanges > len(block.raw) // 2 else self._bodies
         asked = self._requests.waiting
         if asked is not None:  # its response may come in the next block
             asked.place = self._records.placed(block, asked.place)
@@ -156,6 +161,7 @@ class AnthropicMessages(RecordAdapter[Record]):
             asked = None
         if asked is None and not exchange.url:
             return False
+        self._exchanges += 1
         self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
         self._replies.end()
         self._requests.flush(None)

@@ -66,7 +66,9 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, record_of, knows, usual=Usual(body_of, self._usual))
+        self._bodies = Usual(body_of, self._usual)
+        self._records = Decoding(source, rows, record_of, knows, usual=self._bodies)
+        self._exchanges = 0
         self._dialogue = Dialogue(self.name, rows, said_of)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: Pieces | None = None
@@ -82,7 +84,10 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
+        self._exchanges = 0
         others = super().read(block)
+        # Where most are exchanges a bare body is looked for in vain.
+        self._records.usual = None if self._exchanges > len(block.raw) // 2 else self._bodies
         if self._stream is not None:  # it may end in the next block
             self._stream.place = self._records.placed(block, self._stream.place)
         return others
@@ -153,6 +158,7 @@ class OpenAIChat(RecordAdapter[Record]):
             asked = None
         if asked is None and not exchange.url:
             return False
+        self._exchanges += 1
         self._exchanged.append(
             *(exchange, place, self._records), asked=asked, ask=self._ask, take=self._inside, stream=self._streamed
         )
