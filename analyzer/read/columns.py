@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import polars as pl
@@ -15,6 +16,7 @@ QUOTED: Final = "quoted"
 """The type of a column of texts that may come as JSON strings, in bytes: they are decoded many at once."""
 
 _WAITING = 2048
+_MOST = 1e17  # as a number of microseconds, the year 5138
 _NONE_AS = {QUOTED: pl.String, TIME: pl.String}
 _REPEATED = (pl.String, pl.Boolean)
 # Formats that Polars reads at a third of the time that it takes for any ISO 8601, by the length of the text.
@@ -37,27 +39,19 @@ class Columns:
         self.height = 0
 
     def extend(self, columns: Mapping[str, Iterable[Any]], height: int) -> None:
-        """Append `height` rows; a column may come as Polars has it."""
+        """Append `height` rows."""
         for name, values in columns.items():
-            if isinstance(values, pl.Series):
-                self._make_of(name)
-                self._made[name].append(values)
-            else:
-                self._waiting[name] += values
+            self._waiting[name] += values
         self.height += height
         if self.height - self._made_height >= _WAITING:
             self._make()
 
     def _make(self) -> None:
         self._made_height = self.height
-        for name in self._waiting:
-            self._make_of(name)
-
-    def _make_of(self, name: str) -> None:
-        values = self._waiting[name]
-        if values:
-            self._made[name].append(_series(values, self._types[name]))
-            values.clear()
+        for name, values in self._waiting.items():
+            if values:
+                self._made[name].append(_series(values, self._types[name]))
+                values.clear()
 
     def series(self, shared: pl.Series) -> dict[str, pl.Series]:
         """What has come, by the names of the columns; `shared` are the texts that numbers stand for."""
@@ -79,19 +73,18 @@ def _series(values: list[Any], kind: Any) -> pl.Series:
     if kind == QUOTED:
         return _unquoted(values)
     if kind == TIME:
-        try:
-            return pl.Series(values, dtype=pl.String)  # parsed at the end, all at once
-        except TypeError:
-            return _mixed_times(values)
+        for written in (pl.String, pl.Float64):  # made times at the end, all at once
+            with suppress(TypeError, OverflowError):
+                return pl.Series(values, dtype=written)
+        return _mixed_times(values)
     return pl.Series(values, dtype=kind)
 
 
 def _finished(pieces: list[pl.Series], kind: Any, shared: pl.Series) -> pl.Series:
     if kind == TIME:
-        if any(piece.dtype == TIME for piece in pieces):
-            pieces = [piece if piece.dtype == TIME else iso_times(piece) for piece in pieces]
-        else:
-            return iso_times(pl.concat(pieces))
+        if any(piece.dtype != pieces[0].dtype for piece in pieces):
+            pieces = [_times(piece) for piece in pieces]
+        return _times(pl.concat(pieces))
     whole = pl.concat(pieces, rechunk=True)
     return shared.gather(whole) if kind == SHARED else whole
 
@@ -105,21 +98,22 @@ def _unquoted(values: list[str | bytes | None]) -> pl.Series:
 
 
 def _mixed_times(times: list[Any]) -> pl.Series:
-    """Times as written, texts or numbers."""
-    try:
-        return _moments(pl.Series(times, dtype=pl.Float64))
-    except TypeError:
-        numbers = [None if type(when) is str else when for when in times]
-    found = _moments(pl.Series(numbers, dtype=pl.Float64, strict=False))
+    """Times of which some are written as texts, others as numbers, of which some may be of any size."""
+    numbers = [float(when) if type(when) in {int, float} and -_MOST < when < _MOST else None for when in times]
     texts = iso_times(pl.Series([when if type(when) is str else None for when in times], dtype=pl.String))
+    found = _moments(pl.Series(numbers, dtype=pl.Float64))
     return pl.select(pl.coalesce(found, texts)).to_series()
+
+
+def _times(written: pl.Series) -> pl.Series:
+    return written if written.dtype == TIME else iso_times(written) if written.dtype == pl.String else _moments(written)
 
 
 def _moments(numbers: pl.Series) -> pl.Series:
     """The same as `values.microseconds` of many."""
     size = numbers.abs()
     factor = pl.when(size >= 1e14).then(1.0).when(size >= 1e11).then(1e3).otherwise(1e6)
-    found = pl.when(size < 1e17).then((numbers * factor).round(mode="half_to_even"))
+    found = pl.when(size < _MOST).then((numbers * factor).round(mode="half_to_even"))
     return pl.select(found.cast(pl.Int64).cast(TIME)).to_series()
 
 

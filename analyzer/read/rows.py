@@ -163,7 +163,7 @@ class Rows:
         shared: Mapping[str, Sequence[str | None]] | None = None,
         lent: Mapping[str, list[int | None]] | None = None,
         quoted: Mapping[str, list[str | bytes | None]] | None = None,
-        **columns: Sequence[Any] | pl.Series,
+        **columns: Sequence[Any],
     ) -> int:
         """Append many rows of one frame, column by column, and give the number of the first; what is left out is null.
 
@@ -199,19 +199,19 @@ class Rows:
             return
         event, session, turn, time, number, native, kind, pointer = self.whole.columns()
         self.whole.clear()
-        places: Sequence[Sequence[int] | pl.Series] = [offset, length, line]
         if event != list(range(base, base + (len(offset) << PART_BITS), 1 << PART_BITS)):
-            record = (pl.lit(pl.Series(event, dtype=pl.Int64)) - base) // (1 << PART_BITS)
-            places = pl.DataFrame(places, dict.fromkeys("oln", pl.Int64)).select(pl.all().gather(record)).get_columns()
+            # Of a block of long records there are few: a query of Polars' costs more than to look each of them up.
+            record = [each - base >> PART_BITS for each in event]
+            offset, length, line = ([column[each] for each in record] for column in (offset, length, line))
         self.bulk(
             "events",
             shared={"type": native, "kind": kind},
             event=event,
             session=session,
             turn=turn,
-            offset=places[0],
-            length=places[1],
-            line=places[2],
+            offset=offset,
+            length=length,
+            line=line,
             pointer=pointer,
             time=time,
             number=number,

@@ -70,6 +70,7 @@ def test_times_of_all_spellings_mean_the_same() -> None:
         first.timestamp(),
         None,
         "x",
+        10**400,
     ]
     columns: list[list[Any]] = [*([text] for text in spelled), [*spelled, *others]]
     for number, times in enumerate(columns):
@@ -77,11 +78,17 @@ def test_times_of_all_spellings_mean_the_same() -> None:
         rows.bulk("events", event=event, offset=event, length=event, line=event, time=times)
         found = rows.take()["events"]["time"]
         assert found.dtype == pl.Datetime("us", "UTC")
-        assert found.to_list() == [None if text in (None, "x") else first for text in times]
+        assert found.to_list() == [None if text in (None, "x", 10**400) else first for text in times]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.one_of(st.none(), st.floats(-3e17, 3e17), st.integers(-(1 << 52), 1 << 52)), min_size=1, max_size=9))
+@given(
+    st.lists(
+        st.one_of(st.none(), st.floats(-3e17, 3e17), st.integers(-(1 << 52), 1 << 52), st.just(10**400)),
+        min_size=1,
+        max_size=9,
+    )
+)
 def test_times_that_are_numbers_are_what_each_is_alone(times: list[float | None]) -> None:
     rows = Rows()
     event = list(range(len(times)))
