@@ -64,11 +64,43 @@ def numbered(trace: Trace) -> pl.DataFrame:
     return rows.with_columns(key=key).with_columns(step=pl.col("number").diff().over("key")).drop("key")
 
 
-def steps_in_file(trace: Trace) -> pl.DataFrame:
-    """`event, there`: the steps of all numbers of a file, whichever session they are of."""
-    if "step" in trace.events.columns:  # a session alone
-        return numbered(trace).select("event", there="step")
-    return numbered(trace).select("event", there=pl.col("number").diff().over("source"))
+def leaps(trace: Trace) -> pl.DataFrame:
+    """Where numbers are left out: `session, event, number, step, missing`, by session and number.
+
+    Numbers that a session has once each are looked at in their own order, for rows of a lake lie in any; others, which
+    begin anew with each response, in that of the file. Whether a number counts the events of its session or those of
+    the whole file is told by the session alone, so that it does not matter which others are looked at beside it: where
+    numbers grow by less than the records between them, they are the session's own, and else each record between two
+    events of the session may have the number that seems to be missing.
+    """
+    events = numbered(trace)
+    if "step" in trace.events.columns:  # of a session that was looked at in windows
+        return events.filter(pl.col("step") > 1).with_columns(missing=pl.col("step") - 1)
+    uneven = events.filter(events["step"].abs() > 1)["session"].unique()
+    if uneven.is_empty():
+        return events.clear().with_columns(missing=pl.col("step"))
+    names = pl.col("session").cast(pl.Categorical).to_physical().cast(pl.Int64)
+    once = (pl.col("number").n_unique() == pl.len()).over("key")
+    rows = events.drop("step").filter(pl.col("session").is_in(uneven.implode(), nulls_equal=True))
+    rows = rows.with_columns(key=names).with_columns(once=once)
+    place = pl.when("once").then("number").otherwise("event")
+    file = pl.when("once").then(0).otherwise("source")
+    rows = rows.sort("key", file, place).with_columns(group=pl.struct("key", file.alias("file")))
+    steps = rows.with_columns(
+        step=pl.col("number").diff().over("group"),
+        apart=pl.when(pl.col("source").diff().over("group") == 0).then(record_of("event").diff().over("group")),
+    )
+    between = (pl.col("apart") > 1).fill_null(value=False)
+    slower = (between & (pl.col("step") < pl.col("apart"))).sum().over("group")
+    others = between.sum().over("group")
+    # From one file to the next nothing is known of what lies between.
+    own = (slower * 2 >= others) & ((others > 0) | pl.col("apart").is_not_null())
+    there = pl.when(own).then(1).otherwise(pl.max_horizontal(pl.col("apart").fill_null(pl.col("step")), 1))
+    return (
+        steps.with_columns(missing=pl.col("step") - there)
+        .filter(pl.col("step") > 1, pl.col("missing") > 0)
+        .select(*events.columns, "missing")
+    )
 
 
 @shared

@@ -19,8 +19,9 @@ Good:
     call c1 get_order {}
     result c1 ok {}
     end
-Blind spots: the order of several files of one session is taken from their numbers or times where they have them; where
-it is a guess, nothing is compared across files. Trees of spans are written children first and are not judged by time.
+Blind spots: the order of several files of one session is taken from their numbers or times where they have them, and
+then it does not matter how they lie; where it is a guess, nothing is compared across files. Trees of spans are written
+children first and are not judged by time.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ def _steps_back(trace: Trace) -> pl.DataFrame:
 def _numbers(trace: Trace) -> pl.DataFrame:
     events = numbered(trace)
     # Numbers that begin anew are those of the next response or connection.
-    return events.filter((events["step"] < 0) & (events["number"] > 1)).select(
+    back = events.filter((events["step"] < 0) & (events["number"] > 1))
+    return back.filter(_as_it_lies(trace, "number")).select(
         *("session", "source", "event"),
         now=pl.col("number").cast(pl.String),
         was=(pl.col("number") - pl.col("step")).cast(pl.String),
@@ -99,12 +101,22 @@ def _numbers(trace: Trace) -> pl.DataFrame:
 
 
 def _clock(trace: Trace) -> pl.DataFrame:
-    return going_back(trace).select(
-        *("session", "source", "event"),
-        now=pl.col("time").dt.to_string("iso:strict"),
-        was=(pl.col("time") - pl.col("lag")).dt.to_string("iso:strict"),
-        what=pl.lit("time"),
+    return (
+        going_back(trace)
+        .filter(_as_it_lies(trace, "number", "time"))
+        .select(
+            *("session", "source", "event"),
+            now=pl.col("time").dt.to_string("iso:strict"),
+            was=(pl.col("time") - pl.col("lag")).dt.to_string("iso:strict"),
+            what=pl.lit("time"),
+        )
     )
+
+
+def _as_it_lies(trace: Trace, *orders: str) -> pl.Expr:
+    """Whether the order in which the events lie is theirs: those of several files are sorted where they can be."""
+    put = trace.sessions.filter(pl.col("order").is_in(orders))["session"]
+    return ~pl.col("session").is_in(put.implode()).fill_null(value=False)
 
 
 def _times(count: int) -> str:

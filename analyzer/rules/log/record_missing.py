@@ -27,7 +27,7 @@ import polars as pl
 
 from analyzer.rules.debts import orphans
 from analyzer.rules.hits import hits
-from analyzer.rules.order import numbered, record_of, steps_in_file
+from analyzer.rules.order import leaps, record_of
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 from analyzer.visible import visible
@@ -54,21 +54,14 @@ def check(trace: Trace) -> pl.DataFrame:
 
 
 def _gaps(trace: Trace) -> _Missing:
-    events = numbered(trace)
-    # Numbers may count the session's events or those of the whole file: a gap is one only if it is one in both.
-    jumped = events.filter(events["step"] > 1)
-    if jumped.is_empty():
-        return
-    there = steps_in_file(trace).filter(pl.col("event").is_in(jumped["event"].implode()))
     gaps = (
-        jumped.join(there, on="event", how="left", maintain_order="left")
-        .with_columns(missing=pl.min_horizontal("step", "there") - 1)
-        .filter(pl.col("missing") > 0)
+        leaps(trace)
+        .sort("event")
         .group_by("session", maintain_order=True)
-        .agg(pl.first("event", "number"), pl.sum("missing"), first=pl.first("missing"))
+        .agg(pl.first("event", "number", "step"), pl.sum("missing"))
     )
-    for session, event, number, missing, first in gaps.iter_rows():
-        last = number - first - 1
+    for session, event, number, step, missing in gaps.iter_rows():
+        last = number - step
         yield session, event, "gap", f"{missing} numbers are missing, the first after {last}: the next is {number}."
 
 
