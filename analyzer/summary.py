@@ -13,6 +13,8 @@ from analyzer.rules.catalogue import Rule
 from analyzer.rules.debts import ACTIONS
 from analyzer.trace import Trace
 
+UNFOLLOWED = "unfollowed"
+"""Of COUNTS: by session, the ids that stand on too many rows to be followed through it."""
 COUNTS = pl.Schema({"what": pl.String, "key": pl.String, "count": pl.Int64})
 
 HOPS = ("session create", "definition", "model call", "result", "MCP", "event stream", "final object")

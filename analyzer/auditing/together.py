@@ -13,7 +13,7 @@ from analyzer.auditing.numbers import in_order, told_apart
 from analyzer.auditing.outcome import Audit
 from analyzer.auditing.partition import KEPT
 from analyzer.config import Suppression
-from analyzer.errors import AnalyzerError
+from analyzer.errors import AnalyzerError, InputError
 from analyzer.findings.assemble import assemble, ordered
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.kept import SAME
@@ -25,8 +25,9 @@ from analyzer.read.files import Source
 from analyzer.replay.strays import misdirected
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.engine import run
-from analyzer.summary import definitions, hops, rules_not_run, summarise, tally
+from analyzer.summary import UNFOLLOWED, definitions, hops, rules_not_run, summarise, tally
 from analyzer.trace import Settings, Trace
+from analyzer.visible import visible
 
 
 def gathered(
@@ -75,7 +76,7 @@ def gathered(
         summary=summarise(counts, findings, idle, unlisted),
         inputs=pl.concat([inputs.filter(read), inputs.filter(~read & named)]).drop("source").to_dicts(),
         hops=hops(counts),
-        problems=list(problems),
+        problems=[*problems, *_unfollowed(counts)],
         notes=notes,
         ran=[rule.code for rule in rules if rule.code not in absent],
         unrecognised=inputs.filter(~read & ~named)["path"].to_list(),
@@ -124,6 +125,15 @@ def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl
     across, more = run([rule for rule in rules if rule.across], trace, across=True)
     hits, crashes = pl.concat([hits, across]), [*crashes, *more]
     return assemble(settle(hits), trace), [(crash.rule.code, crash.error) for crash in crashes]
+
+
+def _unfollowed(counts: pl.DataFrame) -> list[AnalyzerError]:
+    """What could not be judged whole, for its ids are everywhere."""
+    rows = counts.filter(pl.col("what") == UNFOLLOWED).sort("key").select("key", "count").iter_rows()
+    return [
+        InputError(f"the session {visible(name, limit=200)} is too large: {count:,} of its ids stand on too many rows")
+        for name, count in rows
+    ]
 
 
 def _crash_findings(crashed: list[tuple[str, str]]) -> pl.DataFrame:

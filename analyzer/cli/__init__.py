@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 from analyzer.cli import console, exits
+from analyzer.cli.stopping import clearing_up
 from analyzer.errors import AnalyzerError
 from analyzer.redaction import HIDDEN, redacting
 
@@ -91,7 +92,7 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status; a mistake of the caller is one line on standard error."""
     try:
-        with redacting(HIDDEN):  # each run begins with the default, whatever an option set before
+        with clearing_up(), redacting(HIDDEN):  # each run begins with the default, whatever an option set before
             status = group.main(
                 args=None if arguments is None else list(arguments), prog_name="analyzer", standalone_mode=False
             )

@@ -19,6 +19,8 @@ FAULT = 4
 """The analyzer itself failed, or one of its rules did."""
 INTERRUPTED = 130
 """Stopped from the keyboard, as shells count it."""
+TERMINATED = 143
+"""Stopped by SIGTERM, likewise."""
 
 FAIL_ON = ("error", "warning", "info", "never")
 

@@ -167,3 +167,6 @@ def test_ids_that_come_too_often_are_not_followed_and_told(log: Path, monkeypatc
         done = audit([str(log)])
     (said,) = (each for each in done.findings.to_dicts() if each["rule"] == "LOG001" and each["severity"] == "error")
     assert "1 of its ids" in said["message"]
+    assert [str(problem) for problem in done.problems] == [
+        "the session long is too large: 1 of its ids stand on too many rows"
+    ]

@@ -21,7 +21,7 @@ from analyzer.frames import VERDICTS, VIOLATIONS, Frames
 from analyzer.read.spill import Large
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.engine import complete, run
-from analyzer.summary import COUNTS, counts_frame, counts_of, finals_of
+from analyzer.summary import COUNTS, UNFOLLOWED, counts_frame, counts_of, finals_of
 from analyzer.trace import Settings, Trace
 
 _FINAL = "final object"
@@ -150,6 +150,7 @@ class Ending:
         more = [("sessions", "", self._globals["sessions"].height)]
         if not asked and self._globals["sessions"].height:
             more += [("seen", "session create", 1), ("unjudged/session create", "request_not_recorded", 1)]
+        more.append((UNFOLLOWED, self._whole.session or "(unrecorded)", self._index.links.unlinked))
         if not known.get(("seen", _FINAL)):
             finals = self._shelf.whole("finals").unique().height
             more += [("seen", _FINAL, finals), (f"unjudged/{_FINAL}", "no_final_schema", finals)]
