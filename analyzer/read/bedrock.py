@@ -44,6 +44,7 @@ class Record(Recorded, gc=False):
     system: Raw = ABSENT
     toolConfig: Raw = ABSENT  # noqa: N815
     modelId: str | None = None  # noqa: N815
+    operation: str | None = None
     stopReason: str | None = None  # noqa: N815
     schemaType: str | None = None  # noqa: N815
     messageStart: Raw = ABSENT  # noqa: N815
@@ -73,6 +74,7 @@ class BedrockConverse(RecordAdapter[Record]):
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
         "Output schemas are not on this wire: give them as contract files.",
         "A result without `status` counts as neither success nor failure.",
+        "The bodies of InvokeModel are those of the model's own API: its lines in an invocation log are not read.",
         "Streams in their binary framing are not read, only events written as JSON.",
         "What a result answered is known only when a later request was recorded.",
     )
@@ -160,6 +162,11 @@ class BedrockConverse(RecordAdapter[Record]):
         """A line of the provider's own log: request and response together."""
         place = msgspec.structs.replace(place, when=record.timestamp)
         self._dialogue.forget()
+        if record.operation is not None and not record.operation.startswith("Converse"):
+            self._streaming.end()
+            self._dialogue.move(place)
+            self._dialogue.cursor.event(record.operation, "unknown", self._dialogue.session)
+            return
         asked = held(_record, held(_logged, record.input, _Logged())[0].inputBodyJson, Record())[0]
         self._asked(asked, _inside(place, "/input/inputBodyJson"), record.modelId)
         answered = held(_logged, record.output, _Logged())[0].outputBodyJson

@@ -93,6 +93,14 @@ def test_a_stream_that_breaks_off_is_cut(tmp_path: Path) -> None:
     assert found.frames["verdicts"]["reason"].to_list() == ["payload_truncated"]
 
 
+def test_invocations_of_other_apis_are_told_as_not_read(tmp_path: Path) -> None:
+    record: dict[str, Any] = {"schemaType": "ModelInvocationLog", "operation": "InvokeModel", "modelId": "m"}
+    body = {"anthropic_version": "bedrock-2023-05-31", "messages": [{"role": "user", "content": "?"}]}
+    record |= {"input": {"inputBodyJson": body}, "output": {"outputBodyJson": {"role": "assistant", "content": []}}}
+    found = audited(tmp_path, record).findings
+    assert ["InvokeModel" in each for each in found.filter(rule="LOG003")["message"]] == [True]
+
+
 def test_invocation_logs_hold_both_halves(tmp_path: Path) -> None:
     record: dict[str, Any] = {"schemaType": "ModelInvocationLog", "timestamp": "2026-11-30T07:00:00Z", "modelId": "m"}
     record |= {"input": {"inputBodyJson": asked(USER)}, "output": {"outputBodyJson": replied(use("c1", at=1))}}
