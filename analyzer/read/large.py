@@ -23,11 +23,15 @@ def sizes_of(name: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select("session", "event", events=events, bytes=pl.sum_horizontal(texts).cast(pl.Int64))
 
 
-def large_sessions(frames: Iterable[tuple[str, pl.DataFrame]]) -> list[str | None]:
-    """The sessions that weigh more than a window, of recorded frames by name that come piece by piece."""
+def large_sessions(frames: Iterable[tuple[str, pl.DataFrame]]) -> tuple[list[str | None], int]:
+    """The sessions that weigh more than a window, of recorded frames by name that come piece by piece.
+
+    And what the others weigh together.
+    """
     sums = pl.col("events", "bytes").sum()
     weighed = [sizes_of(name, rows).group_by("session").agg(sums) for name, rows in frames if "event" in rows.columns]
     none = pl.DataFrame(schema={"session": pl.String, "events": pl.Int64, "bytes": pl.Int64})
     whole = pl.concat([none, *weighed]).group_by("session").agg(sums)
-    heavy = (pl.col("events") > WINDOW) | (pl.col("bytes") > WINDOW * HEAVY)
-    return whole.filter(heavy).sort("session")["session"].to_list()
+    whole = whole.select("session", weight=pl.max_horizontal("events", pl.col("bytes") // HEAVY))
+    heavy = pl.col("weight") > WINDOW
+    return whole.filter(heavy).sort("session")["session"].to_list(), int(whole.filter(~heavy)["weight"].sum())

@@ -123,7 +123,7 @@ class Recording:
 
     def _any_large(self) -> bool:
         held = ((name, rows) for frames in self._held for name, rows in frames.items())
-        return self._events > large.WINDOW and bool(large.large_sessions(held))
+        return self._events > large.WINDOW and bool(large.large_sessions(held)[0])
 
     def _in_memory(self, strange: tuple[int, ...]) -> list[Loadable]:
         placed, homeless = apart(_concat(self._held))

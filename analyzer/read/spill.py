@@ -207,13 +207,16 @@ class Spilled:
             pieces.setdefault(piece.part, []).append(piece)
         found: list[Lot | Large] = []
         for group in groups:
-            apart_ = {number: self._large(number, pieces.get(number, [])) for number in group}
-            lot = self._lot(group, pieces, strange, tuple(name for names in apart_.values() for name in names))
-            slices = -(-self.sizes[group[0]] // limit) if len(group) == 1 else 1
-            found += [replace(lot, slices=(at, slices, self.parts)) if slices > 1 else lot for at in range(slices or 1)]
+            heavy = {number: self._large(number, pieces.get(number, [])) for number in group}
             found += [
-                Large(self._lot([number], pieces, strange), name) for number, names in apart_.items() for name in names
+                Large(self._lot([number], pieces, strange), name) for number in group for name in heavy[number][0]
             ]
+            left = tuple(name for names, _ in heavy.values() for name in names)
+            # What is all of a large session has not to be gone through once more to see that nothing else is there.
+            rest = [number for number in group if heavy[number][1] or not heavy[number][0]]
+            lot = self._lot(rest, pieces, strange, left)
+            slices = -(-heavy[rest[0]][1] // limit) if len(rest) == 1 else 1
+            found += [replace(lot, slices=(at, slices, self.parts)) if slices > 1 else lot for at in range(slices or 1)]
         return found
 
     def _lot(
@@ -230,10 +233,14 @@ class Spilled:
         shifts = {piece.share: self.shifts[piece.share] for piece in mine}
         return Lot(self.folder, tuple(mine), shifts, strange, left=left)
 
-    def _large(self, number: int, pieces: list[Piece]) -> list[str | None]:
+    def _large(self, number: int, pieces: list[Piece]) -> tuple[list[str | None], int]:
+        """The sessions of a part that are too large to be looked at whole, and what the others weigh."""
         if self.sizes[number] <= large.WINDOW:
-            return []
-        return large.large_sessions((piece.frame, rows) for piece, rows in _rows(self.folder, pieces, self.shifts))
+            return [], self.sizes[number]
+        names, rest = large.large_sessions(
+            (piece.frame, rows) for piece, rows in _rows(self.folder, pieces, self.shifts)
+        )
+        return (names, rest) if names else ([], self.sizes[number])
 
 
 @dataclass(frozen=True)
