@@ -124,6 +124,8 @@ def test_numbers_that_jump_are_a_gap_and_numbers_that_begin_anew_are_none(tmp_pa
     assert told(4, 5, 6) == set()
     assert told(0, 1, 2, 0, 1) == set()
     assert told(4, 5, 9, 12) == {"5 numbers are missing, the first after 5: the next is 9."}
+    far = 1 << 61
+    assert told(*(1, far) * 6) == {f"{6 * (far - 2)} numbers are missing, the first after 1: the next is {far}."}
     assert told(4, 5, 3) == {"The number goes back from 5 to 3."}
 
 

@@ -58,7 +58,8 @@ def _gaps(trace: Trace) -> _Missing:
         leaps(trace)
         .sort("event")
         .group_by("session", maintain_order=True)
-        .agg(pl.first("event", "number", "step"), pl.sum("missing"))
+        # Numbers of a hostile log leap so far that the sum of the gaps is no number of 64 bits.
+        .agg(pl.first("event", "number", "step"), pl.col("missing").cast(pl.Int128).sum())
     )
     for session, event, number, step, missing in gaps.iter_rows():
         last = number - step
