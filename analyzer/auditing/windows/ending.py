@@ -13,7 +13,7 @@ from analyzer.auditing.partition import KEPT, Answered, kept_of
 from analyzer.auditing.windows.detailed import details_of_windows, details_part
 from analyzer.auditing.windows.index import Index
 from analyzer.auditing.windows.owning import keyed, keys_of
-from analyzer.auditing.windows.session import GLOBAL, Numbers, odd_rows, session_trace, with_places
+from analyzer.auditing.windows.session import GLOBAL, Numbers, odd_rows, session_trace, told_of
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.assemble import DRESSED, dressed, named
 from analyzer.findings.listing import UNLISTED, first_of, listed
@@ -107,7 +107,8 @@ class Ending:
         self._crashed.update((crash.rule.code, crash.error) for crash in crashes)
         answer = {name: frame for name, frame in self._globals.items() if name not in GLOBAL or name in KEPT}
         hits = pl.concat([hits, *told])
-        late = dressed(hits, with_places(trace, hits, self._whole, self._index))
+        trace = told_of(trace, hits, self._whole, self._index)
+        late = dressed(hits, trace)
         answer["found"], answer["unlisted"] = self._listed(late, numbers)
         answer["counts"] = self._counts()
         answer |= {name: self._shelf.whole(name) for name in ("retries", "strays", "offer_events")}

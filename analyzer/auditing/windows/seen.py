@@ -98,7 +98,8 @@ class Seen:
     def weights(self, events: pl.DataFrame) -> pl.Series:
         """What the events weigh up to each, in the order in which they happened."""
         sizes = pl.concat(self._sizes).group_by("event").agg(pl.col("bytes").sum())
-        weight = 1 + pl.col("bytes").fill_null(0) / large.HEAVY
+        # Texts are held twice while they are judged.
+        weight = 1 + 2 * pl.col("bytes").fill_null(0) / large.HEAVY
         return (
             events.select("event", "seq")
             .join(sizes, on="event", how="left", maintain_order="left")

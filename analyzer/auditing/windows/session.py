@@ -146,17 +146,28 @@ def session_trace(
     )
 
 
-def with_places(trace: Trace, hits: pl.DataFrame, whole: Large, index: Index) -> Trace:
-    """The trace with the events in which the hits and what they speak of stand."""
+def told_of(trace: Trace, hits: pl.DataFrame, whole: Large, index: Index) -> Trace:
+    """What of the trace the hits speak of, with all events in which that stands."""
+    calls = trace.calls.filter(pl.col("call").is_in(hits["call"].drop_nulls().implode()))
+    results = trace.results.filter(pl.col("result").is_in(hits["result"].drop_nulls().implode()))
+    verdicts = trace.verdicts.filter(pl.col("verdict").is_in(hits["verdict"].drop_nulls().implode()))
     related = hits.select(pl.col("related").list.eval(pl.element().struct.field("event")).alias("event"))
-    offers = trace.verdicts.filter(pl.col("verdict").is_in(hits["verdict"].drop_nulls().implode()))["offer_event"]
-    named = [trace.calls.filter(pl.col("call").is_in(hits["call"].drop_nulls().implode()))["event"]]
-    named.append(trace.results.filter(pl.col("result").is_in(hits["result"].drop_nulls().implode()))["event"])
-    every = [hits["event"], hits["offer_event"], related.explode("event")["event"], offers, *named]
-    wanted = pl.concat([each.cast(pl.Int64) for each in every]).drop_nulls().unique()
-    missing = wanted.filter(~wanted.is_in(trace.events["event"].implode()))
-    rows = index.seats.seated(rows_of(whole, missing))
-    return trace.with_frames(events=pl.concat([trace.events, rows], how="diagonal").sort("event"))
+    named = [hits["event"], hits["offer_event"], related.explode("event")["event"]]
+    named += [calls["event"], results["event"], verdicts["offer_event"]]
+    wanted = pl.concat([each.cast(pl.Int64) for each in named]).drop_nulls().unique()
+    held = trace.events.filter(pl.col("event").is_in(wanted.implode()))
+    owners = trace.calls.filter(
+        pl.col("call").is_in(pl.concat([results["call"], verdicts["call"]]).drop_nulls().implode())
+    )
+    small = Trace(
+        settings=trace.settings,
+        **{name: getattr(trace, name) for name in ("sources", "sessions", "turns", "contracts", "violations")},
+        calls=pl.concat([calls, owners]).unique("call", maintain_order=True).sort("call"),
+        results=results,
+        verdicts=verdicts,
+    )
+    rows = index.seats.seated(rows_of(whole, wanted.filter(~wanted.is_in(held["event"].implode()))))
+    return small.with_frames(events=pl.concat([held, rows], how="diagonal").sort("event"))
 
 
 def _events(whole: Large, index: Index, wanted: pl.Series, seqs: pl.Series) -> pl.DataFrame:
