@@ -246,6 +246,7 @@ def _results(shelf: Shelf, numbers: Numbers, calls: pl.Series, kept: pl.Series) 
     owners = numbers.calls.filter(pl.col("number").is_in(calls.implode()))["call"]
     wanted = pl.col("call").is_null() | pl.col("call").is_in(owners.implode()) | pl.col("result").is_in(kept.implode())
     none = pl.lit(None, pl.String)
-    found = (rows.filter(wanted).with_columns(text=none, structured=none) for rows in shelf.each("results"))
+    columns = [name for name in RESULTS if name not in ("text", "structured")]
+    found = (rows.filter(wanted).with_columns(text=none, structured=none) for rows in shelf.each("results", *columns))
     narrow = (anew(rows.select(list(RESULTS))) for rows in found)
     return numbers.numbered(pl.concat([pl.DataFrame(schema=RESULTS), *narrow]))
