@@ -49,7 +49,7 @@ def numbered(trace: Trace) -> pl.DataFrame:
     """The events with a number, without copies: `session, source, event, number, step`.
 
     The step is that from the number before in the same session and file. Where the events bring their steps, as those
-    of a session do that was looked at in windows, only such events are among them as leap or go back.
+    of a session do that was looked at in windows, only such events are among them as go back.
     """
     events = trace.events
     if "step" in events.columns:
@@ -73,9 +73,10 @@ def leaps(trace: Trace) -> pl.DataFrame:
     numbers grow by less than the records between them, they are the session's own, and else each record between two
     events of the session may have the number that seems to be missing.
     """
+    if "missing" in trace.events.columns:  # of a session that was looked at in windows
+        told = trace.events.filter(pl.col("missing").is_not_null())
+        return told.select("session", "source", "event", "number", "missing", step="leap")
     events = numbered(trace)
-    if "step" in trace.events.columns:  # of a session that was looked at in windows
-        return events.filter(pl.col("step") > 1).with_columns(missing=pl.col("step") - 1)
     uneven = events.filter(events["step"].abs() > 1)["session"].unique()
     if uneven.is_empty():
         return events.clear().with_columns(missing=pl.col("step"))

@@ -11,7 +11,7 @@ from analyzer.findings.kept import anew
 from analyzer.frames import RECORDED
 from analyzer.read.spill import Large
 from analyzer.replay.place import copies, ordered
-from analyzer.rules.order import going_back, numbered
+from analyzer.rules.order import going_back, leaps, numbered
 from analyzer.trace import Settings, Trace
 
 Fetch = Callable[[int, int, int], bytes]
@@ -76,11 +76,13 @@ def _marks(whole: Large, events: pl.DataFrame, fetch: Fetch) -> pl.DataFrame:
 
 
 def _steps(events: pl.DataFrame, sources: pl.DataFrame, skew: float) -> pl.DataFrame:
-    """`event, step, lag` of the events whose number leaps or goes back, or whose time does."""
+    """`event, step, leap, missing, lag` of the events whose number goes back or leaps, or whose time goes back."""
     alone = events.with_columns(session=_named(""))
     trace = Trace(settings=Settings(clock_skew=skew), sources=sources, events=alone)
-    leaps = numbered(trace).filter((pl.col("step") > 1) | (pl.col("step") < 0)).select("event", "step")
-    return leaps.join(going_back(trace).select("event", "lag"), on="event", how="full", coalesce=True)
+    back = numbered(trace).filter(pl.col("step") < 0).select("event", "step")
+    gaps = leaps(trace).select("event", "missing", leap="step")
+    late = going_back(trace).select("event", "lag")
+    return back.join(gaps, on="event", how="full", coalesce=True).join(late, on="event", how="full", coalesce=True)
 
 
 def _named(session: str | None) -> pl.Expr:
