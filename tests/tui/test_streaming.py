@@ -43,7 +43,7 @@ def test_findings_come_while_the_rest_is_audited(tmp_path: Path, monkeypatch: py
             await driver.until(lambda: "s0" in driver.text() or "s1" in driver.text() or "s2" in driver.text())
             assert driver.app.loading.startswith("audit"), "and it says that this is not all"
             assert isinstance(driver.app.screen, Overview)
-            await driver.press("j")
+            await driver.strike("j")  # to wait for what follows would be to wait for the rest
             held.set()
             await driver.until(lambda: not driver.app.loading, 60)
             assert driver.app.case.findings.height == whole
