@@ -18,7 +18,9 @@ NAMES: tuple[str, ...] = (
     *("pass", "Pass", "PASS", "pwd", "PWD", "Pwd", "redential", "CREDENTIAL", "ecret", "ECRET", "key", "Key", "KEY"),
     *("oken", "OKEN", "uthorization", "AUTHORIZATION", "ookie", "COOKIE", "earer", "BEARER"),
 )
-_FOLDED = ("pass", "pwd", "redential", "ecret", "key", "oken", "uthorization", "ookie", "earer")  # the same, lower case
+_LOWER = sorted({name.lower() for name in NAMES})
+# The same for a text in lower case, without those that hold another.
+_FOLDED = tuple(name for name in _LOWER if not any(other != name and other in name for other in _LOWER))
 # A member of JSON text and the start of its value, in as many layers of escapes as there are.
 _MEMBER = re.compile(r"""(\\{0,15}["'])([A-Za-z0-9_.$ -]{2,60})\1\s{0,8}:\s{0,8}(?:\1|(-?[0-9][0-9.eE+-]{3,}))""")
 _NUMBER = "secret-number"

@@ -24,7 +24,7 @@ MOST_TEXT = 20_000
 
 _SEVERITIES = ("error", "warning", "info")
 _ORDER = ("first_event", "seq", "call")
-_SHOWN = {"call": pl.Int64, "call_id": pl.String, "seq": pl.Int64, "pointer": pl.String, "outcome": pl.String}
+_SHOWN = ("call", "call_id", "seq", "pointer", "outcome")
 
 MADE_OF = ("events", "sessions", "turns", "calls", "results", "offers", "verdicts")
 """The frames that details are made of."""
@@ -33,7 +33,7 @@ DETAILS: dict[str, pl.Schema] = {
     "told_calls": pl.Schema(
         {
             "session": pl.String(),  # key: session, call
-            **{name: CALLS[name] for name in ("call", "call_id", "seq", "pointer", "outcome", "text")},
+            **{name: CALLS[name] for name in (*_SHOWN, "text")},
             "answered": RESULTS["seq"],
             "error": RESULTS["error"],
             "answer": RESULTS["text"],

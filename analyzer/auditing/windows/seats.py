@@ -30,7 +30,7 @@ class Seats:
     copies: pl.DataFrame
     """`event, copy` of the events that share their id with another."""
     steps: pl.DataFrame
-    """`event, step, lag` where numbers leap or times go back."""
+    """`event, step, leap, missing, lag` where numbers leap or go back, or times go back."""
 
     def places(self, events: pl.Series) -> pl.Series:
         """The `seq` of some events."""
