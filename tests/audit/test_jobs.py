@@ -38,7 +38,7 @@ def mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, ...]:
     return SAMPLES, long
 
 
-@pytest.mark.parametrize("jobs", [2, 3])
+@pytest.mark.parametrize("jobs", [3, pytest.param(2, marks=pytest.mark.long)])
 def test_reports_are_byte_identical_whatever_the_jobs(jobs: int, mixed: tuple[Path, ...]) -> None:
     assert _report(*mixed, jobs=jobs) == _report(*mixed, jobs=1)
     assert not list(Path(tempfile.gettempdir()).iterdir()), "and nothing is left behind"

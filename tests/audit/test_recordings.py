@@ -135,9 +135,8 @@ def _report(*, partitions: int, threads: int, seed: int, jobs: int = 1) -> bytes
 def test_reports_are_byte_identical_whatever_the_partitions_threads_and_hash_seed() -> None:
     first = _report(partitions=1, threads=1, seed=0)
     assert json.loads(first)["findings"]
-    for partitions, threads, seed in ((2, 8, 1), (7, 2, 2), (1, 8, 3)):
-        assert _report(partitions=partitions, threads=threads, seed=seed) == first
-    assert _report(partitions=1, threads=1, seed=4, jobs=2) == first
+    assert _report(partitions=2, threads=8, seed=1) == first
+    assert _report(partitions=7, threads=8, seed=2, jobs=2) == first
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -24,7 +24,7 @@ print("done", flush=True)
 """
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_at_random_moments(tmp_path: Path, root: Path, kills: int) -> None:
     logs = tmp_path / "logs"
     for number in range(30):

@@ -55,7 +55,7 @@ def _commands(path: str, out: Path) -> list[list[str]]:
     """Every command but the workspace, which needs a terminal."""
     contracts = str(ROOT / "sample_traces" / "contracts.json")
     return [
-        *(["audit", "--output-format", form, "-o", str(out / form), path] for form in report_formats()),
+        ["audit", *(each for form in report_formats() for each in ("-o", f"{form}={out / form}")), path],
         ["audit", "--strict", "--assert-formats", "--contracts", contracts, "--save", str(out / "saved"), path],
         ["show", path],
         ["show", "--bundle", str(out / "x.zip"), path],

@@ -51,7 +51,7 @@ class Driver:
     async def press(self, *keys: str) -> None:
         """Press keys one after the other, each time waiting for what follows."""
         for key in keys:
-            await self.pilot.press(key)
+            await self.strike(key)
             await self.rest()
 
     async def strike(self, key: str) -> None:
@@ -72,17 +72,17 @@ class Driver:
 
     async def rest(self) -> None:
         """Wait until nothing is under way: the shortened timers, threads, drawing."""
-        await self.pilot.pause()
-        await self.app.settled()
-        await self.pilot.pause()
+        for _ in range(2):
+            await self.pilot.pause(0.002)
+            await self.app.settled()
+        await self.pilot.pause(0)
 
     async def until(self, what: Callable[[], bool], seconds: float = 10.0) -> None:
         """Wait for something to become true."""
-        for _ in range(int(seconds / 0.05)):
+        for _ in range(int(seconds / 0.02)):
             if what():
                 return
-            await asyncio.sleep(0.02)
-            await self.pilot.pause()
+            await self.pilot.pause(0.02)
         raise AssertionError("it did not happen:\n" + self.text())
 
     def text(self) -> str:

@@ -589,11 +589,10 @@ def test_leaving_works_while_it_is_still_reading(plain_audit: Path, monkeypatch:
                 "escape",
                 "apostrophe",
             ):
-                await driver.pilot.press(key)
+                await driver.strike(key)
             assert driver.app.busy == 1
-            await driver.pilot.press("Q")
-            await driver.pilot.pause()
-            assert driver.app._exit
+            await driver.strike("Q")
+            await driver.until(lambda: driver.app._exit)
             driver.app.busy = 0
         gate.set()
 
