@@ -23,6 +23,7 @@ from analyzer.read import large
 from analyzer.read.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
 
 _WHOLE, _HOMELESS = -1, -2  # in the place of a part: what goes with every part, and events without a session
+_TOGETHER = 32 << 20  # bytes of a frame that are written, and so read back, at once
 _HOUSED = 999_999  # the share of events that got their session in the end
 _TURNS = pl.Schema({"turn": pl.String(), "session": pl.String()})
 _FIRSTS = pl.Schema({"source": pl.Int64(), "session": pl.String(), "event": pl.Int64()})
@@ -140,8 +141,9 @@ class Spill:
         self._files += 1
         with (self.folder / name).open("wb") as file:
             for part, frames in lots:
-                for frame, rows in frames.items():
-                    if rows.height:
+                for frame, whole in frames.items():
+                    most = max(whole.height * _TOGETHER // max(int(whole.estimated_size()), 1), 1)
+                    for rows in whole.iter_slices(most):
                         since = file.tell()
                         rows.write_ipc_stream(file, compression="lz4")
                         self.pieces.append(Piece(part, frame, self.share, name, since, file.tell() - since))

@@ -93,17 +93,16 @@ class Ending:
     def answer(self) -> Answered:
         """The answer to the whole session, as `audit_partition` gives it."""
         numbers = Numbers(self._shelf)
-        sums = {
-            rule: numbers.numbered(self._shelf.whole(rule.code)) for rule in self._sums if self._shelf.has(rule.code)
-        }
+        # Places are many, and few of them are told.
+        told = [
+            complete(rule, import_module(rule.module).told(numbers.numbered(self._shelf.whole(rule.code))))
+            for rule in self._sums
+            if self._shelf.has(rule.code)
+        ]
         trace = session_trace(
-            *(self._whole, self._index, self._shelf, numbers),
-            known=self._globals,
-            settings=self._settings,
-            sums=list(sums.values()),
+            *(self._whole, self._index, self._shelf, numbers), known=self._globals, settings=self._settings, told=told
         )
         hits, crashes = run(self._rules, trace)
-        told = [complete(rule, import_module(rule.module).told(places)) for rule, places in sums.items()]
         self._crashed.update((crash.rule.code, crash.error) for crash in crashes)
         answer = {name: frame for name, frame in self._globals.items() if name not in GLOBAL or name in KEPT}
         hits = pl.concat([hits, *told])

@@ -109,17 +109,17 @@ def session_trace(
     *,
     known: Frames,
     settings: Settings,
-    sums: Sequence[pl.DataFrame],
+    told: Sequence[pl.DataFrame],
 ) -> Trace:
-    """The trace for such rules; `sums` are frames with calls and results that will be told of."""
+    """The trace for such rules; `told` are HITS whose calls and results will be asked for, too."""
     small = index.small
     faults = shelf.whole("faults")
-    told_results = numbers.keys("result", [frame["result"] for frame in sums if "result" in frame.columns])
+    told_results = numbers.keys("result", [hits["result"] for hits in told])
     owners = pl.concat(
         rows.filter(pl.col("result").is_in(told_results.implode()))["call"]
         for rows in shelf.each("results", "result", "call")
     )
-    told_calls = numbers.keys("call", [frame["call"] for frame in sums if "call" in frame.columns])
+    told_calls = numbers.keys("call", [hits["call"] for hits in told])
     calls = numbers.numbered_calls(_calls(shelf, index, known["offers"], settings, pl.concat([owners, told_calls])))
     early = shelf.whole("asked_results")["result"]
     results = _results(shelf, numbers, calls["call"], pl.concat([told_results, early]).unique())
