@@ -72,7 +72,8 @@ def audit_large(
             *(whole, index, folder), settings=settings, rules=rules, keep_frames=keep_frames, details=details
         )
         repairers.session(going_on=True)
-        for number in range(len(index.windows)):
+
+        def judge(number: int) -> None:  # nothing of a window is held while the next one is loaded
             recorded = {**written.load(number), "sources": sources}
             written.done(number)
             if number == len(index.windows) - 1:
@@ -80,6 +81,9 @@ def audit_large(
             trace = conclude(recorded, stated=(index.sessions, index.turns), **terms)
             del recorded
             ending.add(trace, *_found(trace, index, number, rules, repairers), own_part(trace, index, number))
+
+        for number in range(len(index.windows)):
+            judge(number)
         repairers.session(going_on=False)
         return ending.answer()
 

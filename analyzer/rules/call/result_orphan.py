@@ -36,6 +36,7 @@ from analyzer.visible import visible
 
 _HELPED = 50  # orphans of a session that get a suggestion
 _COMPARED = 100  # open calls whose ids are compared letter by letter, the latest
+_MET = 200_000  # pairs of an orphan and a call that are looked at together
 _CUT = 6  # characters that must be left of an id for it to be recognised
 
 
@@ -65,15 +66,17 @@ def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[
     )
     alike = (wrong.str.len_chars() >= _CUT) & (call_id.str.starts_with(wrong) | wrong.str.starts_with(call_id))
     item = (pl.col("item_id") == wrong).fill_null(value=False)
-    candidates = (
-        wanted.join(calls, on="session")
-        .with_columns(item=item, alike=alike)
-        .filter(pl.any_horizontal("item", "alike", "waiting"))
-        .sort("session", "wrong", "seq", "call_id")
-    )
+    wanted = wanted.join(calls.group_by("session").len(), on="session", maintain_order="left")
     near: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in candidates.iter_rows(named=True):
-        near.setdefault((row["session"], row["wrong"]), []).append(row)
+    for _, some in wanted.group_by(pl.col("len").cum_sum() // _MET, maintain_order=True):
+        candidates = (
+            some.join(calls, on="session")
+            .with_columns(item=item, alike=alike)
+            .filter(pl.any_horizontal("item", "alike", "waiting"))
+            .sort("session", "wrong", "seq", "call_id")
+        )
+        for row in candidates.iter_rows(named=True):
+            near.setdefault((row["session"], row["wrong"]), []).append(row)
     return near
 
 
