@@ -89,11 +89,13 @@ class Bfcl(RecordAdapter[Record]):
             table = self._rows.table(encoded(tools), "responses")
             to = "/function" if isinstance(record.function, list) else None
             # The rows of the results may come first: what they were offered is what stands here all the same.
-            self._rows.showings.append((event, session, "session", "all", table, to))
+            self._rows.showings.add(
+                event=event, session=session, channel="session", scope="all", table=table, pointer=to
+            )
         for pointer, each in _walk(record.question, "/question", 0):
             role, text = each.get("role"), each.get("content")
             if isinstance(role, str) and isinstance(text, str):
-                self._rows.messages.append((event, session, None, None, role, None, None, text, pointer))
+                self._rows.messages.add(event=event, session=session, role=role, text=text, pointer=pointer)
 
     def _results(self, record: Record, session: str) -> None:
         event, _ = self._dialogue.cursor.event("result", "item", session)
@@ -103,26 +105,25 @@ class Bfcl(RecordAdapter[Record]):
                 text = value if isinstance(value, str) else encoded(value).decode()
                 container = "text" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
                 to = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
-                self._rows.call_sightings.append(
-                    (
-                        *(
-                            event,
-                            session,
-                            None,
-                            self.name,
-                            "item",
-                            pointer.rpartition("/")[0],
-                            key,
-                            None,
-                            key,
-                            "function",
-                        ),
-                        *(None, name, text, container, None, "nobody", None, to),
-                    )
+                self._rows.call_sightings.add(
+                    event=event,
+                    session=session,
+                    wire=self.name,
+                    stage="item",
+                    reply=pointer.rpartition("/")[0],
+                    item_id=key,
+                    pair_id=key,
+                    kind="function",
+                    name=name,
+                    text=text,
+                    container=container,
+                    owed_by="nobody",
+                    pointer=to,
                 )
         if isinstance(record.result, str):
-            row = (event, session, None, None, "assistant", None, None, record.result, "/result")
-            self._rows.messages.append(row)
+            self._rows.messages.add(
+                event=event, session=session, role="assistant", text=record.result, pointer="/result"
+            )
 
 
 def _walk(value: Any, pointer: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:

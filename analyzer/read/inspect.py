@@ -181,34 +181,39 @@ class Inspect(RecordAdapter[Sample]):
         self._dialogue.move(here)
         number, _ = self._dialogue.cursor.event("tool", "item", session)
         call = _call(event, "")
-        shown = (number, session, None, self.name, "executor")
-        self._rows.call_sightings.append(
-            (
-                *(
-                    *shown,
-                    None,
-                    None,
-                    call.call_id,
-                    call.call_id,
-                    "function",
-                    None,
-                    call.name,
-                    call.text,
-                    call.container,
-                ),
-                *(None, "client", None, call.to),
-            )
+        self._rows.call_sightings.add(
+            event=number,
+            session=session,
+            wire=self.name,
+            stage="executor",
+            call_id=call.call_id,
+            pair_id=call.call_id,
+            kind="function",
+            name=call.name,
+            text=call.text,
+            container=call.container,
+            owed_by="client",
+            pointer=call.to,
         )
         if "result" not in event and event.get("error") is None:
             return
         text, container = _output(event.get("result"))
         success, status, error = _failed(event.get("error"), text)
-        self._rows.result_sightings.append(
-            (
-                *(*shown, f"{call.call_id}@{number}", call.call_id, call.call_id, call.name),
-                *(success, status, error, text, container),
-                *(None, None, None, "/result" if "result" in event else "/error"),
-            )
+        self._rows.result_sightings.add(
+            event=number,
+            session=session,
+            wire=self.name,
+            stage="executor",
+            item_id=f"{call.call_id}@{number}",
+            call_id=call.call_id,
+            pair_id=call.call_id,
+            name=call.name,
+            success=success,
+            status=status,
+            error=error,
+            text=text,
+            container=container,
+            pointer="/result" if "result" in event else "/error",
         )
 
 

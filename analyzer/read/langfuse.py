@@ -152,24 +152,39 @@ class Langfuse(RecordAdapter[Observation]):
         event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
         inner = asked.get("args", asked.get("arguments")) if isinstance(asked, dict) and call_id else None
         text, container = contained(inner if inner is not None else asked if layers < 2 else one.input)
-        shown = (event, session or None, None, self.name, "executor")
-        self._rows.call_sightings.append(
-            (
-                *(*shown, None, None, call_id, pair_id, "function", None, name, text, container),
-                *(None, "client", None, "/input"),
-            )
+        self._rows.call_sightings.add(
+            event=event,
+            session=session or None,
+            wire=self.name,
+            stage="executor",
+            call_id=call_id,
+            pair_id=pair_id,
+            kind="function",
+            name=name,
+            text=text,
+            container=container,
+            owed_by="client",
+            pointer="/input",
         )
         failed = one.level == "ERROR"
         if one.output is None and not failed:
             return
         text, container = contained(one.output)
         error = one.statusMessage or (None if text else "the observation is marked as an error")
-        self._rows.result_sightings.append(
-            (
-                *(*shown, f"{pair_id}@{one.id or event}", call_id, pair_id, name, False if failed else None, None),
-                *(error if failed else None, text, container, None, None, None),
-                "/output" if one.output is not None else "",
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=session or None,
+            wire=self.name,
+            stage="executor",
+            item_id=f"{pair_id}@{one.id or event}",
+            call_id=call_id,
+            pair_id=pair_id,
+            name=name,
+            success=False if failed else None,
+            error=error if failed else None,
+            text=text,
+            container=container,
+            pointer="/output" if one.output is not None else "",
         )
 
     def _pair(self, session: str, call_id: str | None, name: str) -> tuple[str, str]:

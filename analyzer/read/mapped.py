@@ -147,21 +147,16 @@ class _Mapped(Adapter):
             self._table(found["tools"], event, session)
         if found.get("model") is not None or found.get("agent") is not None:
             agent, model = _text(found.get("agent")), _text(found.get("model"))
-            state = (event, session, None, None, agent, model, None, None, None, None, None, None)
-            self._rows.session_states.append(state)
+            self._rows.session_states.add(event=event, session=session, agent_name=agent, model=model)
         if found.get("text") is not None:
-            row = (
-                event,
-                session,
-                turn,
-                None,
-                _text(found.get("role")),
-                None,
-                None,
-                _text(found["text"]),
-                self._at("text"),
+            self._rows.messages.add(
+                event=event,
+                session=session,
+                turn=turn,
+                role=_text(found.get("role")),
+                text=_text(found["text"]),
+                pointer=self._at("text"),
             )
-            self._rows.messages.append(row)
         if is_call:
             found["null"] = self._is_there(record, "arguments")
             self._call(found, event, session, turn)
@@ -178,12 +173,23 @@ class _Mapped(Adapter):
         self._open.setdefault(session, []).append((pair_id, name))
         text, container = contained(found.get("arguments"))
         status = "redacted" if text is None and not found["null"] else _text(found.get("status"))
-        self._rows.call_sightings.append(
-            (
-                *(event, session, turn, self.name, "item", None, f"{pair_id}@{nth}", call_id, pair_id, "function"),
-                *(_text(found.get("server")), name, text, container, status),
-                *("unknown", None, self._at("arguments", "name")),
-            )
+        self._rows.call_sightings.add(
+            event=event,
+            session=session,
+            turn=turn,
+            wire=self.name,
+            stage="item",
+            item_id=f"{pair_id}@{nth}",
+            call_id=call_id,
+            pair_id=pair_id,
+            kind="function",
+            server=_text(found.get("server")),
+            name=name,
+            text=text,
+            container=container,
+            status=status,
+            owed_by="unknown",
+            pointer=self._at("arguments", "name"),
         )
 
     def _result(
@@ -199,16 +205,27 @@ class _Mapped(Adapter):
         success, error = found.get("success"), found.get("error")
         text, container = contained(found.get("output"))
         flag = success if isinstance(success, bool) else False if error is not None else None
-        self._rows.result_sightings.append(
-            (
-                *(event, session, turn, self.name, "message", None, call_id, pair_id, name, flag, None, _text(error)),
-                *(text, container, None, None, None, self._at("output", "error")),
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=session,
+            turn=turn,
+            wire=self.name,
+            stage="message",
+            call_id=call_id,
+            pair_id=pair_id,
+            name=name,
+            success=flag,
+            error=_text(error),
+            text=text,
+            container=container,
+            pointer=self._at("output", "error"),
         )
 
     def _table(self, tools: Any, event: int, session: str | None) -> None:
         table = self._rows.table(encoded(tools), "responses")
-        self._rows.showings.append((event, session, "request", "all", table, self._at("tools")))
+        self._rows.showings.add(
+            event=event, session=session, channel="request", scope="all", table=table, pointer=self._at("tools")
+        )
 
 
 def _text(value: Any) -> str | None:

@@ -187,14 +187,23 @@ class OpenTelemetry(RecordAdapter[Record]):
         event, _ = self._dialogue.cursor.event(_native(each), "item", session, turn=each.turn)
         value, where = each.first(_ARGUMENTS)
         text, container = text_in(value)
-        shown = (event, session, each.turn, self.name)
         kind = "mcp" if "mcp.method.name" in each.values else "function"
         server = each.text("mcp.server.name") if kind == "mcp" else None
-        self._rows.call_sightings.append(
-            (
-                *(*shown, "executor", None, None, call_id, pair_id, kind, server, name, text, container),
-                *(None, "client", None, each.places.get(where or "", "")),
-            )
+        self._rows.call_sightings.add(
+            event=event,
+            session=session,
+            turn=each.turn,
+            wire=self.name,
+            stage="executor",
+            call_id=call_id,
+            pair_id=pair_id,
+            kind=kind,
+            server=server,
+            name=name,
+            text=text,
+            container=container,
+            owed_by="client",
+            pointer=each.places.get(where or "", ""),
         )
         failed, fine = has_failed(each.span), status_of(each.span) in _FINE
         value, where = each.first(_RESULT)
@@ -203,23 +212,21 @@ class OpenTelemetry(RecordAdapter[Record]):
         text, container = text_in(value)
         error = reason(each) if failed else None
         success = False if failed else True if fine else None
-        self._rows.result_sightings.append(
-            (
-                *(
-                    *shown,
-                    "executor",
-                    f"{pair_id}@{each.id}",
-                    call_id,
-                    pair_id,
-                    name,
-                    success,
-                    None,
-                    error,
-                    text,
-                    container,
-                ),
-                *(None, None, None, each.places.get(where or "", "")),
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=session,
+            turn=each.turn,
+            wire=self.name,
+            stage="executor",
+            item_id=f"{pair_id}@{each.id}",
+            call_id=call_id,
+            pair_id=pair_id,
+            name=name,
+            success=success,
+            error=error,
+            text=text,
+            container=container,
+            pointer=each.places.get(where or "", ""),
         )
 
     def _pair(self, session: str, call_id: str | None, name: str) -> str:

@@ -102,32 +102,33 @@ class _Bulk:
 
 
 class Rows:
-    """The rows of the recorded frames, in the column order of `analyzer.frames`.
+    """The rows of the recorded frames of `analyzer.frames`.
 
-    Adapters append tuples to the sheets; `events` takes the columns of EVENTS without `source` and with
-    `time_text, time_us` in the place of `time`. Strings must be valid Unicode (no lone surrogates). `scope` is what of
+    Adapters add rows to the sheets by the names of their columns; where a sheet is hot they append tuples in the order
+    of the columns. `events` takes the columns of EVENTS without `source` and with `time_text, time_us` in the place of
+    `time`. Strings must be valid Unicode (no lone surrogates). `scope` is what of
     a run is read into these rows: all of it, some whole sources, or a range of one; the rest is read elsewhere.
     """
 
     def __init__(self, scope: Scope = "run") -> None:
-        self.events = Sheet(len(_EVENT_COLUMNS))
-        self.faults = Sheet(len(RECORDED["faults"]))
-        self.session_states = Sheet(len(RECORDED["session_states"]))
-        self.turn_states = Sheet(len(RECORDED["turn_states"]))
-        self.tables = Sheet(len(RECORDED["tables"]))
-        self.showings = Sheet(len(RECORDED["showings"]))
-        self.call_sightings = Sheet(len(RECORDED["call_sightings"]))
-        self.result_sightings = Sheet(len(RECORDED["result_sightings"]))
-        self.approvals = Sheet(len(RECORDED["approvals"]))
-        self.gates = Sheet(len(RECORDED["gates"]))
-        self.messages = Sheet(len(RECORDED["messages"]))
-        self.summaries = Sheet(len(RECORDED["summaries"]))
+        self.events = Sheet(_EVENT_COLUMNS)
+        self.faults = Sheet(RECORDED["faults"].names())
+        self.session_states = Sheet(RECORDED["session_states"].names())
+        self.turn_states = Sheet(RECORDED["turn_states"].names())
+        self.tables = Sheet(RECORDED["tables"].names())
+        self.showings = Sheet(RECORDED["showings"].names())
+        self.call_sightings = Sheet(RECORDED["call_sightings"].names())
+        self.result_sightings = Sheet(RECORDED["result_sightings"].names())
+        self.approvals = Sheet(RECORDED["approvals"].names())
+        self.gates = Sheet(RECORDED["gates"].names())
+        self.messages = Sheet(RECORDED["messages"].names())
+        self.summaries = Sheet(RECORDED["summaries"].names())
         self.scope = scope
         self._shared: dict[str, Any] = {}
         self.base = _NEVER
         """The first event of the block that is read, where its reader calls `place` at its end."""
-        self.whole = Sheet(8)
-        """Events of that block: event, session, turn, time, number, type, kind, pointer."""
+        self.whole = Sheet(("event", "session", "turn", "time", "number", "type", "kind", "pointer"))
+        """Events of that block."""
         self._known_tables: set[str] = set()
         self._digests: dict[tuple[bytes, str, str | None], str] = {}
         self._wires = Wires()
@@ -222,7 +223,7 @@ class Rows:
 
         What is the same work for each of them is then done for many at once. There is one sheet of a name.
         """
-        return self._waiting.setdefault(name, (append, Sheet(width)))[1]
+        return self._waiting.setdefault(name, (append, Sheet([str(place) for place in range(width)])))[1]
 
     def undo(self, event: int) -> None:
         """Take back what was appended, row by row, of this event and those after it: it is read in another way."""

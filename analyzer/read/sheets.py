@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 Row = tuple[Any, ...]
@@ -11,13 +11,21 @@ Row = tuple[Any, ...]
 class Sheet:
     """Rows of one kind, the event first, cell after cell: a tuple kept for each takes three times as long."""
 
-    __slots__ = ("_cells", "_width", "append")
+    __slots__ = ("_blank", "_cells", "_width", "append")
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._blank = dict.fromkeys(columns)
+        self._width = len(self._blank)
         self._cells: list[Any] = []
         self.append: Callable[[Row], None] = self._cells.extend
-        """Append a row, which must be of the width."""
+        """Append a row, which must be of the width: for what is read too often to name its columns."""
+
+    def add(self, **cells: Any) -> None:
+        """Append a row by the names of its columns; what is not named is null. Raises TypeError for another name."""
+        row = self._blank | cells
+        if len(row) != self._width:
+            raise TypeError(f"no such column: {', '.join(cells.keys() - self._blank.keys())}")
+        self._cells.extend(row.values())
 
     def __len__(self) -> int:
         return len(self._cells) // self._width

@@ -76,10 +76,13 @@ class ToolBench(RecordAdapter[Record]):
         functions = answer.get("function")
         if isinstance(functions, list):
             table = self._rows.table(encoded(functions), "responses")
-            self._rows.showings.append((event, session, "request", "all", table, "/answer_generation/function"))
+            where = "/answer_generation/function"
+            self._rows.showings.add(
+                event=event, session=session, channel="request", scope="all", table=table, pointer=where
+            )
         if isinstance(query, str):
             where = "/answer_generation/query"
-            self._rows.messages.append((event, session, None, None, "user", None, None, query, where))
+            self._rows.messages.add(event=event, session=session, role="user", text=query, pointer=where)
         for node in _nodes(record.tree):
             cursor.within(msgspec.structs.replace(place, pointer=place.pointer + node.pointer))
             self._node(node, session)
@@ -90,20 +93,35 @@ class ToolBench(RecordAdapter[Record]):
         kind, text = node.value.get("node_type"), node.value.get("description")
         if kind == "Thought" and isinstance(text, str) and text:
             event, _ = cursor.event("Thought", "item", session)
-            row = (event, session, None, node.pointer, "assistant", "commentary", None, text, "/description")
-            self._rows.messages.append(row)
+            self._rows.messages.add(
+                event=event,
+                session=session,
+                item_id=node.pointer,
+                role="assistant",
+                phase="commentary",
+                text=text,
+                pointer="/description",
+            )
             return
         if kind != "Action Input" or node.action is None:
             return
         event, _ = cursor.event("Action Input", "item", session)
         arguments = text if isinstance(text, str) else None
-        shown = (None, self.name)
         key = node.pointer
-        self._rows.call_sightings.append(
-            (
-                *(event, session, *shown, "item", key, key, None, key, "function", None, node.action, arguments),
-                *("absent" if arguments is None else "text", None, "client", None, "/description"),
-            )
+        self._rows.call_sightings.add(
+            event=event,
+            session=session,
+            wire=self.name,
+            stage="item",
+            reply=key,
+            item_id=key,
+            pair_id=key,
+            kind="function",
+            name=node.action,
+            text=arguments,
+            container="absent" if arguments is None else "text",
+            owed_by="client",
+            pointer="/description",
         )
         if "observation" not in node.value:
             return
@@ -112,11 +130,19 @@ class ToolBench(RecordAdapter[Record]):
         event, _ = cursor.event("observation", "item", session)
         written = output if isinstance(output, str) else encoded(output).decode()
         status = None if code is None else str(code)[:20]
-        self._rows.result_sightings.append(
-            (
-                *(event, session, *shown, "message", key, None, key, node.action, success, status, None, written),
-                *("text" if isinstance(output, str) else "object", None, None, None, "/observation"),
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=session,
+            wire=self.name,
+            stage="message",
+            item_id=key,
+            pair_id=key,
+            name=node.action,
+            success=success,
+            status=status,
+            text=written,
+            container="text" if isinstance(output, str) else "object",
+            pointer="/observation",
         )
 
 

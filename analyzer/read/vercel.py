@@ -176,19 +176,38 @@ class VercelAI(RecordAdapter[Record]):
     def _approval(self, event: int, stream: _Stream, record: Record, kind: str) -> None:
         asked = kind == "tool-approval-request"
         decision = None if asked else "approve" if record.approved else "deny"
-        shown = (stream.names.get(record.toolCallId or ""), None, decision, None, "/approvalId")
         stage = "request" if asked else "decision"
-        self._rows.approvals.append((event, stream.session, None, record.approvalId, stage, None, *shown))
+        self._rows.approvals.add(
+            event=event,
+            session=stream.session,
+            request_id=record.approvalId,
+            stage=stage,
+            name=stream.names.get(record.toolCallId or ""),
+            decision=decision,
+            pointer="/approvalId",
+        )
 
     def _call(self, event: int, stream: _Stream, record: Record, said: tuple[str, str | None, str, str]) -> None:
         name = record.toolCallId
         cut = "in_progress" if record.type is None else None
         owner = "server" if record.providerExecuted else "unknown"
-        self._rows.call_sightings.append(
-            (
-                *(event, stream.session, None, self.name, said[0], f"{stream.session} {stream.step}", name, name, name),
-                *("function", None, stream.names.get(name or ""), *said[1:3], cut, owner, None, said[3]),
-            )
+        stage, text, container, where = said
+        self._rows.call_sightings.add(
+            event=event,
+            session=stream.session,
+            wire=self.name,
+            stage=stage,
+            reply=f"{stream.session} {stream.step}",
+            item_id=name,
+            call_id=name,
+            pair_id=name,
+            kind="function",
+            name=stream.names.get(name or ""),
+            text=text,
+            container=container,
+            status=cut,
+            owed_by=owner,
+            pointer=where,
         )
 
     def _result(self, event: int, stream: _Stream, record: Record, *, success: bool) -> None:
@@ -196,11 +215,19 @@ class VercelAI(RecordAdapter[Record]):
         text, container = contained(record.output)
         error = None if success else record.errorText or "denied"
         where = "/output" if success else "/errorText" if record.errorText is not None else ""
-        self._rows.result_sightings.append(
-            (
-                *(event, stream.session, None, self.name, "message", None, name, name, stream.names.get(name or "")),
-                *(success, None, error, text if success else None, container, None, None, None, where),
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=stream.session,
+            wire=self.name,
+            stage="message",
+            call_id=name,
+            pair_id=name,
+            name=stream.names.get(name or ""),
+            success=success,
+            error=error,
+            text=text if success else None,
+            container=container,
+            pointer=where,
         )
 
     def _finish(self) -> None:
@@ -212,8 +239,9 @@ class VercelAI(RecordAdapter[Record]):
             text = "".join(pieces)
             self._call(stream.last, stream, Record(toolCallId=name), ("stream", text, streamed(text), ""))
         if stream.texts:
-            row = (stream.last, stream.session, None, None, "assistant", None, None, "".join(stream.texts), "")
-            self._rows.messages.append(row)
+            self._rows.messages.add(
+                event=stream.last, session=stream.session, role="assistant", text="".join(stream.texts), pointer=""
+            )
 
 
 def _said(raw: bytes) -> Said:

@@ -51,7 +51,9 @@ class Parts:
                 self.item(record.item, stage, at, record.output_index, "/item")
             else:
                 detail = "the event has no item"
-                self._rows.faults.append((at.event, at.session, "member_missing", "/item", detail, None))
+                self._rows.faults.add(
+                    event=at.event, session=at.session, fault="member_missing", pointer="/item", detail=detail
+                )
         elif kind == "input":
             self._input(record, at)
         elif kind == "session":
@@ -66,46 +68,84 @@ class Parts:
         turn = item.turn_id or at.turn
         if native == "function_call":
             text, container = arguments(item.arguments)
-            self._rows.call_sightings.append(
-                (
-                    *(at.event, at.session, turn, NAME, stage, None, item.id, item.call_id),
-                    *(item.call_id if item.call_id is not None else item.id, "function", None, item.name),
-                    *(text, container, item.status, "client", index, f"{pointer}/arguments"),
-                )
+            self._rows.call_sightings.add(
+                event=at.event,
+                session=at.session,
+                turn=turn,
+                wire=NAME,
+                stage=stage,
+                item_id=item.id,
+                call_id=item.call_id,
+                pair_id=item.call_id if item.call_id is not None else item.id,
+                kind="function",
+                name=item.name,
+                text=text,
+                container=container,
+                status=item.status,
+                owed_by="client",
+                index=index,
+                pointer=f"{pointer}/arguments",
             )
         elif native == "function_call_output":
             self._result(item, at, turn, pointer)
         elif native == "message":
-            self._rows.messages.append(
-                (
-                    *(at.event, at.session, turn, item.id, item.role, item.phase, item.status),
-                    *(words(item.content), f"{pointer}/content"),
-                )
+            self._rows.messages.add(
+                event=at.event,
+                session=at.session,
+                turn=turn,
+                item_id=item.id,
+                role=item.role,
+                phase=item.phase,
+                status=item.status,
+                text=words(item.content),
+                pointer=f"{pointer}/content",
             )
         elif native == "mcp_call":
             text, container = arguments(item.arguments)
-            self._rows.call_sightings.append(
-                (
-                    *(at.event, at.session, turn, NAME, stage, None, item.id, None, item.id),
-                    *("mcp", item.server_label, item.name, text, container, item.status, "server"),
-                    *(index, f"{pointer}/arguments"),
-                )
+            self._rows.call_sightings.add(
+                event=at.event,
+                session=at.session,
+                turn=turn,
+                wire=NAME,
+                stage=stage,
+                item_id=item.id,
+                pair_id=item.id,
+                kind="mcp",
+                server=item.server_label,
+                name=item.name,
+                text=text,
+                container=container,
+                status=item.status,
+                owed_by="server",
+                index=index,
+                pointer=f"{pointer}/arguments",
             )
             if item.status in ("completed", "failed"):
                 self._result(item, at, turn, pointer)
         elif native not in PLAIN_ITEMS:
             detail = f"an item of type {native[:80]!r}"
-            self._rows.faults.append((at.event, at.session, "unknown_item", f"{pointer}/type", detail, None))
+            self._rows.faults.add(
+                event=at.event, session=at.session, fault="unknown_item", pointer=f"{pointer}/type", detail=detail
+            )
 
     def _result(self, item: Item, at: At, turn: str | None, pointer: str) -> None:
         text, container = output(item.output, SUPPORTED)
         error = text_of(item.error)
-        self._rows.result_sightings.append(
-            (
-                *(at.event, at.session, turn, NAME, "echo", item.id, item.call_id),
-                *(item.call_id if item.call_id is not None else item.id, None, succeeded(item.status, error)),
-                *(item.status, error, text, container, None, None, None, f"{pointer}/{shown(container, error)}"),
-            )
+        self._rows.result_sightings.add(
+            event=at.event,
+            session=at.session,
+            turn=turn,
+            wire=NAME,
+            stage="echo",
+            item_id=item.id,
+            call_id=item.call_id,
+            pair_id=item.call_id if item.call_id is not None else item.id,
+            success=succeeded(item.status, error),
+            status=item.status,
+            error=error,
+            text=text,
+            container=container,
+            pointer=f"{pointer}/{shown(container, error)}",
         )
 
     def _input(self, record: Record, at: At) -> None:
@@ -114,24 +154,36 @@ class Parts:
             text, container = output(record.output, SUPPORTED)
             error = text_of(record.error)
             where = "/" + shown(container, error) if error is not None or container != "absent" else ""
-            self._rows.result_sightings.append(
-                (
-                    *(at.event, at.session, at.turn, NAME, "post", None, record.call_id, record.call_id, None),
-                    *(record.success, None, error, text, container, None, at.accepted, at.key, where),
-                )
+            self._rows.result_sightings.add(
+                event=at.event,
+                session=at.session,
+                turn=at.turn,
+                wire=NAME,
+                stage="post",
+                call_id=record.call_id,
+                pair_id=record.call_id,
+                success=record.success,
+                error=error,
+                text=text,
+                container=container,
+                accepted=at.accepted,
+                key=at.key,
+                pointer=where,
             )
         elif native == "agent.session.input.mcp_approval_request_result":
             decision = _decision(record.response) if first(record.response) == b"{" else None
             if at.accepted is not False:
-                self._rows.approvals.append(
-                    (
-                        *(at.event, at.session, None, record.request_id, "decision"),
-                        *(None, None, None, decision, None, "/response"),
-                    )
+                self._rows.approvals.add(
+                    event=at.event,
+                    session=at.session,
+                    request_id=record.request_id,
+                    stage="decision",
+                    decision=decision,
+                    pointer="/response",
                 )
         elif native == "agent.session.input.message":
-            self._rows.messages.append(
-                (at.event, at.session, None, None, "user", None, None, words(record.input), "/input")
+            self._rows.messages.add(
+                event=at.event, session=at.session, role="user", text=words(record.input), pointer="/input"
             )
 
     def snapshot(self, snapshot: Session, at: At, pointer: str) -> None:
@@ -142,22 +194,35 @@ class Parts:
             place = f"{pointer}/required_actions/{index}"
             if action.type == "function_call":
                 text, container = arguments(action.arguments)
-                self._rows.call_sightings.append(
-                    (
-                        *(at.event, at.session, action.turn_id, NAME, "action", None, None, action.call_id),
-                        *(action.call_id, "function", None, action.name, text, container, None, "client", None),
-                        f"{place}/arguments",
-                    )
+                self._rows.call_sightings.add(
+                    event=at.event,
+                    session=at.session,
+                    turn=action.turn_id,
+                    wire=NAME,
+                    stage="action",
+                    call_id=action.call_id,
+                    pair_id=action.call_id,
+                    kind="function",
+                    name=action.name,
+                    text=text,
+                    container=container,
+                    owed_by="client",
+                    pointer=f"{place}/arguments",
                 )
             else:
                 self.action(action, at, place)
         many = None if agent.multi_agent is None else agent.multi_agent.max_concurrent_subagents
-        self._rows.session_states.append(
-            (
-                *(at.event, at.session, snapshot.status, agent.id, agent.name, agent.model, many, None),
-                *(bytes(agent.text).decode() or None, agent.instructions, None),
-                None if actions is None else len(actions),
-            )
+        self._rows.session_states.add(
+            event=at.event,
+            session=at.session,
+            status=snapshot.status,
+            agent=agent.id,
+            agent_name=agent.name,
+            model=agent.model,
+            max_subagents=many,
+            text_format=bytes(agent.text).decode() or None,
+            instructions=agent.instructions,
+            pending=None if actions is None else len(actions),
         )
         self._tables.show(agent.tools, at.event, at.session, "session", f"{pointer}/agent/tools")
 
@@ -166,21 +231,28 @@ class Parts:
         if action.type == "mcp_approval_request" and first(action.request) == b"{":
             request, _ = held(decode_mcp_request, action.request, McpRequest())
             text, _ = arguments(request.arguments)
-            self._rows.approvals.append(
-                (
-                    *(at.event, at.session, action.turn_id, action.request_id, "request", request.server_label),
-                    *(request.name, None if first(request.arguments) == b"n" else text, None, None),
-                    f"{pointer}/request",
-                )
+            self._rows.approvals.add(
+                event=at.event,
+                session=at.session,
+                turn=action.turn_id,
+                request_id=action.request_id,
+                stage="request",
+                server=request.server_label,
+                name=request.name,
+                text=None if first(request.arguments) == b"n" else text,
+                pointer=f"{pointer}/request",
             )
 
     def turn(self, turn: Turn, word: str, at: At) -> None:
         """Append the row of the state of a turn; `word` is its state where it does not say it itself."""
-        self._rows.turn_states.append(
-            (
-                *(at.event, at.session, at.turn or turn.id, turn.agent_id, turn.subagent_id),
-                *(turn.status or word, text_of(turn.error)),
-            )
+        self._rows.turn_states.add(
+            event=at.event,
+            session=at.session,
+            turn=at.turn or turn.id,
+            agent=turn.agent_id,
+            subagent=turn.subagent_id,
+            status=turn.status or word,
+            error=text_of(turn.error),
         )
 
 

@@ -59,6 +59,14 @@ class Tables:
             if len(text) >= _CUT_KEY and len(known) < _CUT_LIMIT:
                 known.append((text, self._token + b":" + table.encode() + b'"'))
         elif text != b"null":
-            self._rows.faults.append((event, session, "member_type", pointer, "tools is neither a list nor null", None))
+            self._rows.faults.add(
+                event=event,
+                session=session,
+                fault="member_type",
+                pointer=pointer,
+                detail="tools is neither a list nor null",
+            )
             return
-        self._rows.showings.append((event, session, channel, "all", table, pointer))
+        self._rows.showings.add(
+            event=event, session=session, channel=channel, scope="all", table=table, pointer=pointer
+        )

@@ -133,7 +133,7 @@ class Requests:
         if fresh and said:
             where = "" if at.opaque else to
             text = words_of(sentence.blocks)
-            self._rows.messages.append((at.event, at.session, None, None, sentence.role, None, None, text, where))
+            self._rows.messages.add(event=at.event, session=at.session, role=sentence.role, text=text, pointer=where)
 
     def _settings(self, record: Record | Body, event: int, conversation: Conversation) -> None:
         said = (record.tool_choice, record.output_config, record.output_format, record.system)
@@ -143,8 +143,13 @@ class Requests:
         conversation.state = state
         parallel, form = parallel_of(record), format_of(record)
         system = words_of(blocks_of(record.system)[0]) or None
-        self._rows.session_states.append(
-            (event, conversation.session, None, None, None, record.model, None, parallel, form, system, None, None)
+        self._rows.session_states.add(
+            event=event,
+            session=conversation.session,
+            model=record.model,
+            parallel=parallel,
+            text_format=form,
+            instructions=system,
         )
 
     def _table(self, tools: Raw, event: int, conversation: Conversation, pointer: str) -> None:
@@ -156,12 +161,18 @@ class Requests:
         if first(text) != b"[":
             if text and text != b"null":
                 detail = "tools is no list"
-                self._rows.faults.append((event, conversation.session, "member_type", pointer, detail, None))
-            self._rows.showings.append((event, conversation.session, "request", "all", None, ""))
+                self._rows.faults.add(
+                    event=event, session=conversation.session, fault="member_type", pointer=pointer, detail=detail
+                )
+            self._rows.showings.add(
+                event=event, session=conversation.session, channel="request", scope="all", pointer=""
+            )
             return
         conversation.hosted = hosted_in(tools)
         table = self._rows.table(text, "anthropic")
-        self._rows.showings.append((event, conversation.session, "request", "all", table, pointer))
+        self._rows.showings.add(
+            event=event, session=conversation.session, channel="request", scope="all", table=table, pointer=pointer
+        )
 
 
 def kind_of(block: Block, conversation: Conversation) -> str | None:

@@ -85,15 +85,29 @@ class Sessions:
             )
         except msgspec.DecodeError:
             model = None
-        self._rows.session_states.append(
-            (at.event, at.session, status, agent.id, agent.name, model, None, None, None, agent.system, None, pending)
+        self._rows.session_states.add(
+            event=at.event,
+            session=at.session,
+            status=status,
+            agent=agent.id,
+            agent_name=agent.name,
+            model=model,
+            instructions=agent.system,
+            pending=pending,
         )
 
     def _tools(self, tools: Raw, channel: str, at: At, pointer: str) -> None:
         text = bytes(tools)
         if text[:1] == b"[" or text == b"null":
             table = self._rows.table(text, "anthropic") if text[:1] == b"[" else None
-            self._rows.showings.append((at.event, at.session, channel, "all", table, at.pointer(pointer)))
+            self._rows.showings.add(
+                event=at.event,
+                session=at.session,
+                channel=channel,
+                scope="all",
+                table=table,
+                pointer=at.pointer(pointer),
+            )
 
     def take(self, event: Event, native: str, place: Place) -> None:
         """One event."""
@@ -110,7 +124,7 @@ class Sessions:
             return  # a subagent's event, shown in the session's own stream as well
         if turn is not None and (session, turn) not in self._threads:
             self._threads.add((session, turn))
-            self._rows.turn_states.append((at.event, session, turn, None, turn, "in_progress", None))
+            self._rows.turn_states.add(event=at.event, session=session, turn=turn, subagent=turn, status="in_progress")
         if native in CALLS:
             self._call(event, native, at)
         elif native in RESULTS:
@@ -122,7 +136,7 @@ class Sessions:
         elif native == "session.updated":
             self._held[session] = agent_of(event.agent)
         elif native == "agent.thread_context_compacted":
-            self._rows.summaries.append((at.event, session, turn, "compaction", None, None))
+            self._rows.summaries.add(event=at.event, session=session, turn=turn, what="compaction")
         elif native.startswith("session.status_"):
             self._status(event, native, at)
 
@@ -164,8 +178,18 @@ class Sessions:
             self._calls[event.id] = Call(block, kind, at.turn)
         if event.permission == "ask":
             text = bytes(event.input).decode() or None
-            asked = ("request", event.server, event.name, text, None, "ask")
-            self._rows.approvals.append((at.event, at.session, at.turn, event.id, *asked, at.pointer("")))
+            self._rows.approvals.add(
+                event=at.event,
+                session=at.session,
+                turn=at.turn,
+                request_id=event.id,
+                stage="request",
+                server=event.server,
+                name=event.name,
+                text=text,
+                policy="ask",
+                pointer=at.pointer(""),
+            )
 
     def _result(self, event: Event, native: str, at: At) -> None:
         name = getattr(event, RESULTS[native])
@@ -185,7 +209,15 @@ class Sessions:
         at.to = "/content"
         self._sightings.faults(faults, at)
         role = "user" if native == "user.message" else "assistant"
-        self._rows.messages.append((at.event, at.session, at.turn, event.id, role, None, None, said, at.pointer("")))
+        self._rows.messages.add(
+            event=at.event,
+            session=at.session,
+            turn=at.turn,
+            item_id=event.id,
+            role=role,
+            text=said,
+            pointer=at.pointer(""),
+        )
 
     def _confirmation(self, event: Event, at: At) -> None:
         name = event.tool_use_id
@@ -196,8 +228,15 @@ class Sessions:
         decision = {"allow": "approve", "deny": "deny"}.get(word or "", word)
         call = self._calls.get(name)
         server, tool = (None, None) if call is None else (call.block.server_name, call.block.name)
-        self._rows.approvals.append(
-            (at.event, at.session, None, name, "decision", server, tool, None, decision, None, at.pointer("/result"))
+        self._rows.approvals.add(
+            event=at.event,
+            session=at.session,
+            request_id=name,
+            stage="decision",
+            server=server,
+            name=tool,
+            decision=decision,
+            pointer=at.pointer("/result"),
         )
 
     def append(
@@ -209,8 +248,19 @@ class Sessions:
             self.number = event + 1
         session = place.session or self.session
         self.session = session
-        where = (place.offset, place.length, place.line, place.pointer)
         when = said.processed_at or said.created_at
         name = said.id if own and is_own(said.id) else None
-        self._rows.events.append((event, session, *where, when, None, None, native, kind, turn, name))
+        self._rows.events.add(
+            event=event,
+            session=session,
+            offset=place.offset,
+            length=place.length,
+            line=place.line,
+            pointer=place.pointer,
+            time_text=when,
+            type=native,
+            kind=kind,
+            turn=turn,
+            event_id=name,
+        )
         return At(event, session, "", "", turn, accepted=place.accepted, opaque=place.opaque)

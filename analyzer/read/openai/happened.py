@@ -31,14 +31,16 @@ class Happened:
         thread = self._thread
         if native in _BEGINS or native in _ENDS:
             status = _ENDS.get(native, "in_progress")
-            self._rows.turn_states.append((event, thread.session, turn, None, None, status, text_of(error)))
+            self._rows.turn_states.add(
+                event=event, session=thread.session, turn=turn, status=status, error=text_of(error)
+            )
             thread.turn = turn
             return "turn"
         if native in RAN:
             if ran is not None:
                 self._executed(ran, event, turn)
         elif native == "thread_rolled_back":
-            self._rows.summaries.append((event, thread.session, turn, "rollback", None, None))
+            self._rows.summaries.add(event=event, session=thread.session, turn=turn, what="rollback")
         return "notice"
 
     def _executed(self, ran: Execution, event: int, turn: str | None) -> None:
@@ -47,21 +49,41 @@ class Happened:
         session, turn = thread.session, thread.turn_of(call_id, turn)
         if ran.arguments:
             text, container = arguments(ran.arguments)
-            self._rows.call_sightings.append(
-                (
-                    *(event, session, turn, self._wire, "executor", None, None, call_id, call_id),
-                    *(ran.kind, ran.server, ran.name, text, container, ran.status, "client", None),
-                    f"/payload{ran.to_arguments}",
-                )
+            self._rows.call_sightings.add(
+                event=event,
+                session=session,
+                turn=turn,
+                wire=self._wire,
+                stage="executor",
+                call_id=call_id,
+                pair_id=call_id,
+                kind=ran.kind,
+                server=ran.server,
+                name=ran.name,
+                text=text,
+                container=container,
+                status=ran.status,
+                owed_by="client",
+                pointer=f"/payload{ran.to_arguments}",
             )
         nth = thread.ran(call_id)
         if thread.is_told(call_id):
             return  # a process in the background ends long after the model had its answer
         done = outcome_of(ran)
-        self._rows.result_sightings.append(
-            (
-                *(event, session, turn, self._wire, "executor", f"{call_id}@{nth}", call_id, call_id),
-                *(None, done.success, ran.status, done.error, done.text, done.container, done.structured, None, None),
-                f"/payload{ran.to_result}",
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=session,
+            turn=turn,
+            wire=self._wire,
+            stage="executor",
+            item_id=f"{call_id}@{nth}",
+            call_id=call_id,
+            pair_id=call_id,
+            success=done.success,
+            status=ran.status,
+            error=done.error,
+            text=done.text,
+            container=done.container,
+            structured=done.structured,
+            pointer=f"/payload{ran.to_result}",
         )

@@ -98,7 +98,9 @@ class Items:
             take(item, at)
         elif native not in PLAIN:
             detail = f"an item of type {native[:80]!r}"
-            self._rows.faults.append((at.event, at.session, "unknown_item", at.to("/type"), detail, None))
+            self._rows.faults.add(
+                event=at.event, session=at.session, fault="unknown_item", pointer=at.to("/type"), detail=detail
+            )
 
     def table(self, text: bytes) -> str:
         """The digest of a tool table."""
@@ -126,12 +128,26 @@ class Items:
                 emission = self.ledger.emission(at.session, pair, emission)
             else:
                 self.ledger.called(at.session, pair, emission)
-        self._rows.call_sightings.append(
-            (
-                *(at.event, at.session, at.turn, self.wire, at.stage, at.reply, emission, item.call_id, pair),
-                *(kind, server, name, *payload, item.status, owed_by or at.owed_by, at.index),
-                at.to(member),
-            )
+        text, container = payload
+        self._rows.call_sightings.add(
+            event=at.event,
+            session=at.session,
+            turn=at.turn,
+            wire=self.wire,
+            stage=at.stage,
+            reply=at.reply,
+            item_id=emission,
+            call_id=item.call_id,
+            pair_id=pair,
+            kind=kind,
+            server=server,
+            name=name,
+            text=text,
+            container=container,
+            status=item.status,
+            owed_by=owed_by or at.owed_by,
+            index=at.index,
+            pointer=at.to(member),
         )
 
     def server_of(self, name: str | None, namespace: str | None) -> tuple[str, str | None, str | None]:
@@ -168,11 +184,20 @@ class Items:
             return
         success = error is None and item.status not in {"failed", "incomplete"}
         where = "/error" if text is None and error is not None else "/output"
-        self._rows.result_sightings.append(
-            (
-                *(at.event, at.session, at.turn, self.wire, "echo", at.emission or item.id, None, item.id),
-                *(None, success, item.status, error, text, container, None, None, None, at.to(where)),
-            )
+        self._rows.result_sightings.add(
+            event=at.event,
+            session=at.session,
+            turn=at.turn,
+            wire=self.wire,
+            stage="echo",
+            item_id=at.emission or item.id,
+            pair_id=item.id,
+            success=success,
+            status=item.status,
+            error=error,
+            text=text,
+            container=container,
+            pointer=at.to(where),
         )
 
     def _search_call(self, item: Item, at: At) -> None:
@@ -195,13 +220,23 @@ class Items:
     def _answer(
         self, item: Item, at: At, payload: tuple[str | None, str], member: str, *, pair: str | None = None
     ) -> None:
-        pair = pair or item.call_id
-        self._rows.result_sightings.append(
-            (
-                *(at.event, at.session, at.turn, self.wire, at.answer, at.emission or item.id, item.call_id, pair),
-                *(item.name, None, item.status, text_of(item.error), *payload, None, at.accepted, None),
-                at.to(member),
-            )
+        text, container = payload
+        self._rows.result_sightings.add(
+            event=at.event,
+            session=at.session,
+            turn=at.turn,
+            wire=self.wire,
+            stage=at.answer,
+            item_id=at.emission or item.id,
+            call_id=item.call_id,
+            pair_id=pair or item.call_id,
+            name=item.name,
+            status=item.status,
+            error=text_of(item.error),
+            text=text,
+            container=container,
+            accepted=at.accepted,
+            pointer=at.to(member),
         )
 
     def _output(self, item: Item, at: At) -> None:
@@ -229,7 +264,9 @@ class Items:
     def _show(self, at: At, channel: str, scope: str, text: bytes, member: str) -> None:
         table = self.table(text)
         pointer = None if at.opaque else at.member + member
-        self._rows.showings.append((at.event, at.session, channel, scope, table, pointer))
+        self._rows.showings.add(
+            event=at.event, session=at.session, channel=channel, scope=scope, table=table, pointer=pointer
+        )
 
     def _additional(self, item: Item, at: At) -> None:
         if at.fresh and first(item.tools) == b"[":
@@ -244,25 +281,49 @@ class Items:
     def _approval(self, item: Item, at: At) -> None:
         if at.fresh:
             text, _ = arguments(item.arguments)
-            place = (at.event, at.session, at.turn, item.id)
-            self._rows.approvals.append((*place, "request", item.server_label, item.name, text, None, None, at.to("")))
+            self._rows.approvals.add(
+                event=at.event,
+                session=at.session,
+                turn=at.turn,
+                request_id=item.id,
+                stage="request",
+                server=item.server_label,
+                name=item.name,
+                text=text,
+                pointer=at.to(""),
+            )
 
     def _decision(self, item: Item, at: At) -> None:
         if at.fresh:
             told = None if item.approve is None else "approve" if item.approve else "deny"
-            place = (at.event, at.session, at.turn, item.approval_request_id)
-            self._rows.approvals.append((*place, "decision", None, None, None, told, None, at.to("")))
+            self._rows.approvals.add(
+                event=at.event,
+                session=at.session,
+                turn=at.turn,
+                request_id=item.approval_request_id,
+                stage="decision",
+                decision=told,
+                pointer=at.to(""),
+            )
 
     def _message(self, item: Item, at: At) -> None:
         if at.fresh:
-            place = (at.event, at.session, at.turn, item.id)
-            said = (item.role, item.phase, item.status, words(item.content))
-            self._rows.messages.append((*place, *said, at.to("/content")))
+            self._rows.messages.add(
+                event=at.event,
+                session=at.session,
+                turn=at.turn,
+                item_id=item.id,
+                role=item.role,
+                phase=item.phase,
+                status=item.status,
+                text=words(item.content),
+                pointer=at.to("/content"),
+            )
 
     def _compaction(self, item: Item, at: At) -> None:
         del item
         if at.fresh:
-            self._rows.summaries.append((at.event, at.session, at.turn, "compaction", None, None))
+            self._rows.summaries.add(event=at.event, session=at.session, turn=at.turn, what="compaction")
 
 
 def _streams(raw: Raw) -> str:

@@ -52,7 +52,9 @@ class Printed:
                 thread.turn = f"turn {self._turns}"
             event, _ = self._cursor.event(native, "turn", thread.session, turn=thread.turn)
             status = native[5:] if native != "turn.started" else "in_progress"
-            self._rows.turn_states.append((event, thread.session, thread.turn, None, None, status, text_of(line.error)))
+            self._rows.turn_states.add(
+                event=event, session=thread.session, turn=thread.turn, status=status, error=text_of(line.error)
+            )
             return True
         if first(line.item) != b"{":
             return False
@@ -62,32 +64,61 @@ class Printed:
         return True
 
     def _item(self, raw: Raw, event: int) -> None:
-        place = (event, self._thread.session)
         try:
             ran = execution_of(raw)
             said = _said(raw)
         except (msgspec.DecodeError, RecursionError):
             detail = "a member of the item has another type than the wire says"
-            self._rows.faults.append((*place, "member_type", "/item", detail, None))
+            self._rows.faults.add(
+                event=event, session=self._thread.session, fault="member_type", pointer="/item", detail=detail
+            )
             return
         turn = self._thread.turn
         if said.type == "agent_message":
-            self._rows.messages.append((*place, turn, said.id, "assistant", None, None, said.text, "/item/text"))
+            self._rows.messages.add(
+                event=event,
+                session=self._thread.session,
+                turn=turn,
+                item_id=said.id,
+                role="assistant",
+                text=said.text,
+                pointer="/item/text",
+            )
         if ran is None:
             return
         text, container = (ran.command, "free") if ran.kind == "hosted" else arguments(ran.arguments)
-        shown = (*place, turn, _WIRE, "executor")
         item_id = ran.call_id
-        self._rows.call_sightings.append(
-            (
-                *(*shown, None, item_id, None, item_id, ran.kind, ran.server, ran.name, text, container, ran.status),
-                *("server", None, ran.to_arguments),
-            )
+        self._rows.call_sightings.add(
+            event=event,
+            session=self._thread.session,
+            turn=turn,
+            wire=_WIRE,
+            stage="executor",
+            item_id=item_id,
+            pair_id=item_id,
+            kind=ran.kind,
+            server=ran.server,
+            name=ran.name,
+            text=text,
+            container=container,
+            status=ran.status,
+            owed_by="server",
+            pointer=ran.to_arguments,
         )
         done = outcome_of(ran)
-        self._rows.result_sightings.append(
-            (
-                *(*shown, item_id, None, item_id, None, done.success, ran.status, done.error, done.text),
-                *(done.container, done.structured, None, None, ran.to_result),
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=self._thread.session,
+            turn=turn,
+            wire=_WIRE,
+            stage="executor",
+            item_id=item_id,
+            pair_id=item_id,
+            success=done.success,
+            status=ran.status,
+            error=done.error,
+            text=done.text,
+            container=done.container,
+            structured=done.structured,
+            pointer=ran.to_result,
         )

@@ -36,13 +36,19 @@ class Replaced:
         except (msgspec.DecodeError, RecursionError):
             history = []
             detail = "an item of the replacement history has another type than the wire says"
-            self._rows.faults.append(
-                (event, self._thread.session, "member_type", "/payload/replacement_history", detail, None)
+            self._rows.faults.add(
+                event=event,
+                session=self._thread.session,
+                fault="member_type",
+                pointer="/payload/replacement_history",
+                detail=detail,
             )
         kept = [item.call_id for item in history if item.call_id is not None and item.type in CALLS]
         said = text_of(payload.message)
         told = kept if first(raw) == b"[" else None
-        self._rows.summaries.append((event, self._thread.session, self._thread.turn, "compaction", told, said))
+        self._rows.summaries.add(
+            event=event, session=self._thread.session, turn=self._thread.turn, what="compaction", kept=told, text=said
+        )
         # A pair that is kept whole and as it was says nothing new, and a long thread repeats it with every compaction.
         answered = {item.call_id for item in history if (item.type or "").endswith("_output")}
         whole = {
@@ -64,11 +70,20 @@ class Replaced:
         call_id = item.call_id or ""
         turn = self._thread.turn_of(call_id, self._thread.turn)
         event, _ = self._cursor.event(native, "item", self._thread.session, member=member, turn=turn, number=number)
-        place = (event, self._thread.session, turn, self._wire, "history")
         if native.endswith("_output"):
             emission = self._thread.answer(call_id)
-            nothing = (None, None, None, None, None, "absent", None, None, None)
-            self._rows.result_sightings.append((*place, emission, call_id, call_id, *nothing, ""))
+            self._rows.result_sightings.add(
+                event=event,
+                session=self._thread.session,
+                turn=turn,
+                wire=self._wire,
+                stage="history",
+                item_id=emission,
+                call_id=call_id,
+                pair_id=call_id,
+                container="absent",
+                pointer="",
+            )
             return
         emission = self._thread.emission(call_id, item.id)
         text: str | None = None
@@ -80,11 +95,22 @@ class Replaced:
         kind, server, name = self._items.server_of(item.name, item.namespace)
         if native != "function_call":
             kind, name = {"custom_tool_call": ("custom", name)}.get(native, ("search", "tool_search"))
-        self._rows.call_sightings.append(
-            (
-                *(*place, None, emission, call_id, call_id, kind, server, name, text, container),
-                *(None, "client", None, where),
-            )
+        self._rows.call_sightings.add(
+            event=event,
+            session=self._thread.session,
+            turn=turn,
+            wire=self._wire,
+            stage="history",
+            item_id=emission,
+            call_id=call_id,
+            pair_id=call_id,
+            kind=kind,
+            server=server,
+            name=name,
+            text=text,
+            container=container,
+            owed_by="client",
+            pointer=where,
         )
 
 

@@ -52,10 +52,14 @@ class Saved:
         event, _ = self._cursor.event(native, "item", session, member="/message_data", when=record.created_at)
         if item is None:
             detail = "the stored item is not a JSON object"
-            self._rows.faults.append((event, session, "member_type", "", detail, None))
+            self._rows.faults.add(event=event, session=session, fault="member_type", pointer="", detail=detail)
         elif item.type is None and item.role is None:
-            self._rows.faults.append(
-                (event, session, "unknown_item", "", "an item without a type; it may be encrypted", None)
+            self._rows.faults.add(
+                event=event,
+                session=session,
+                fault="unknown_item",
+                pointer="",
+                detail="an item without a type; it may be encrypted",
             )
         else:
             self.item(item, At(event, session))
@@ -68,7 +72,7 @@ class Saved:
         for fault in faults:
             self._rows.faults.append((event, session, *fault))
         agent = state.current_agent.name if state.current_agent is not None else None
-        self._rows.session_states.append((event, session, None, None, agent, *[None] * 7))
+        self._rows.session_states.add(event=event, session=session, agent_name=agent)
         shown = list(run_state.transcript(state))
         last = next((each.reply for each in reversed(shown) if each.reply is not None), None)
         for each in shown:
@@ -80,12 +84,19 @@ class Saved:
         for each in run_state.interruptions(state):
             event, _ = self._cursor.event(each.item.type or "call", "notice", session, member=each.pointer)
             text, _ = arguments(each.item.arguments)
-            asked = (event, session, None, each.item.call_id or each.item.id, "request", None)
-            self._rows.approvals.append((*asked, each.item.name, text, None, None, ""))
+            self._rows.approvals.add(
+                event=event,
+                session=session,
+                request_id=each.item.call_id or each.item.id,
+                stage="request",
+                name=each.item.name,
+                text=text,
+                pointer="",
+            )
         for call_id, decision in run_state.decisions(state):
             event, _ = self._cursor.event("approval", "notice", session, member="/context/approvals")
-            self._rows.approvals.append(
-                (event, session, None, call_id, "decision", None, None, None, decision, None, "")
+            self._rows.approvals.add(
+                event=event, session=session, request_id=call_id, stage="decision", decision=decision, pointer=""
             )
 
     def _tools(self, state: run_state.State, session: str | None) -> None:
@@ -95,7 +106,9 @@ class Saved:
             member = "/last_processed_response/functions"
             event, _ = self._cursor.event("functions", "notice", session, member=member)
             table = self._items.table(bytes(functions))
-            self._rows.showings.append((event, session, "request", "add", table, ""))
+            self._rows.showings.add(
+                event=event, session=session, channel="request", scope="add", table=table, pointer=""
+            )
 
 
 def _state(raw: bytes) -> tuple[run_state.State, list[Fault]]:

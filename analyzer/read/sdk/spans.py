@@ -51,10 +51,11 @@ class Spans:
         )
         if kind == "turn":
             status = "completed" if error is None else "failed"
-            self._rows.turn_states.append((event, session, record.id, told.agent_name, None, status, error))
+            self._rows.turn_states.add(
+                event=event, session=session, turn=record.id, agent=told.agent_name, status=status, error=error
+            )
         elif native == "agent":
-            state = (None, None, span.name, None, None, None, None, None, None, None)
-            self._rows.session_states.append((event, session, *state))
+            self._rows.session_states.add(event=event, session=session, agent_name=span.name)
 
     def _executed(self, record: Record, span: Span, event: int, error: str | None, *, opaque: bool) -> None:
         """A tool that was run: the arguments it was given and what it returned. The span is the only id there is."""
@@ -66,19 +67,39 @@ class Spans:
             text, told = None, "redacted"
         else:
             told = "truncated" if text.endswith(_TRUNCATED) else status
-        shown = (event, session, turn, self._wire, "executor")
         where = ("", "") if opaque else ("/span_data/input", "/span_data/output")
-        self._rows.call_sightings.append(
-            (
-                *(*shown, None, record.id, None, record.id, "function" if server is None else "mcp", server),
-                *(span.name, text, container, told, "nobody", None, where[0]),
-            )
+        self._rows.call_sightings.add(
+            event=event,
+            session=session,
+            turn=turn,
+            wire=self._wire,
+            stage="executor",
+            item_id=record.id,
+            pair_id=record.id,
+            kind="function" if server is None else "mcp",
+            server=server,
+            name=span.name,
+            text=text,
+            container=container,
+            status=told,
+            owed_by="nobody",
+            pointer=where[0],
         )
         output = text_of(span.output)
         cut = output is not None and output.endswith(_TRUNCATED)
-        self._rows.result_sightings.append(
-            (
-                *(*shown, record.id, None, record.id, span.name, error is None, "truncated" if cut else status, error),
-                *(output, "null" if output is None else "text", None, None, None, where[1]),
-            )
+        self._rows.result_sightings.add(
+            event=event,
+            session=session,
+            turn=turn,
+            wire=self._wire,
+            stage="executor",
+            item_id=record.id,
+            pair_id=record.id,
+            name=span.name,
+            success=error is None,
+            status="truncated" if cut else status,
+            error=error,
+            text=output,
+            container="null" if output is None else "text",
+            pointer=where[1],
         )
