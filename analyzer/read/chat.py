@@ -95,9 +95,13 @@ class OpenAIChat(RecordAdapter[Record]):
     def _usual(self, body: Body, event: int) -> bool:
         choices, place = body.choices, Place(event, 0, 0, 0)
         if choices is None:
-            if body.model is None or body.traj or body.simulations or first(body.messages) != b"[":
+            name, model = list_in(body), body.model
+            if name == "messages" and model is not msgspec.UNSET:
+                self._request(body, model, name, body.messages, place)
+            elif name is None or name == "simulations":
                 return False
-            self._request(body, body.model, "messages", body.messages, place)
+            else:
+                self._listed(body, name, place)
         elif body.error:
             return False
         elif body.object == _CHUNK:
@@ -119,7 +123,10 @@ class OpenAIChat(RecordAdapter[Record]):
             self._simulations(record, place)
             return True
         if name is not None:
-            self._listed(record, name, place)
+            if name == "messages" and record.model:
+                self._ask(record, place)
+            else:
+                self._listed(record, name, place)
             return True
         if record.error and first(record.error) == b"{" and record.role is None:
             self._failed(record, place)
@@ -170,19 +177,15 @@ class OpenAIChat(RecordAdapter[Record]):
         name = list_in(record) or "messages"
         self._request(record, text_of(record.model), name, getattr(record, name), place)
 
-    def _listed(self, record: Record, name: str, place: Place) -> None:
-        """A request, or a list of messages; `name` is the member that holds it."""
-        listing = getattr(record, name)
-        if name == "messages" and record.model:
-            self._request(record, text_of(record.model), name, listing, place)
-            return
+    def _listed(self, record: Record | Body, name: str, place: Place) -> None:
+        """A list of messages; `name` is the member that holds it."""
         self._end()
         session = record.session_id or record.conversation_id
         if name == "traj" and record.task_id and session is None:
             trial = bytes(record.trial).decode() or "0"
             session = self._dialogue.name(f"task {bytes(record.task_id).decode()[:80]} trial {trial[:80]}")
         tools, tools_to = _table(record)
-        ask = Ask([], LISTS[name], session, "", True, tools, tools_to, listing=bytes(listing))
+        ask = Ask([], LISTS[name], session, "", True, tools, tools_to, listing=bytes(getattr(record, name)))
         self._dialogue.ask(ask, place, wire=wire_of(ask.listing))
 
     def _request(self, record: Record | Body, model: str | None, name: str, listing: Raw, place: Place) -> None:

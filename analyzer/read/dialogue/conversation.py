@@ -115,6 +115,7 @@ def common(sent: Sequence[int], digests: Sequence[int]) -> int:
     """How many messages of a request are those that were sent before."""
     if sent == digests[: len(sent)]:
         return len(sent)
-    return next(
-        (index for index, (old, new) in enumerate(zip(sent, digests, strict=False)) if old != new), len(digests)
-    )
+    for index, (old, new) in enumerate(zip(sent, digests, strict=False)):
+        if old != new:
+            return index
+    return len(digests)

@@ -151,14 +151,12 @@ class Conversations:
         self, alike: list[Conversation], asked: Ask, digests: Sequence[int], head: int
     ) -> tuple[Conversation | None, int]:
         """The one of conversations that begin alike that goes on with these messages, if one does."""
-        second = digests[head] if len(digests) > head else None
+        if len(digests) > head:  # the others have nothing in common but how they begin
+            likely = [each for each in alike if each.second is None or each.second == digests[head]]
+        else:
+            likely = [each for each in alike if each.failed or not (each.replies or asked.own)]
         best: tuple[int, int, Conversation | None] = (0, 0, None)
-        for conversation in reversed(alike):
-            if second is None:
-                if not conversation.failed and (conversation.replies or asked.own):
-                    continue
-            elif conversation.second is not None and conversation.second != second:
-                continue  # it has nothing in common but how it begins
+        for conversation in reversed(likely):
             known, sent = common(conversation.digests, digests), len(conversation.digests)
             if known < sent:
                 again = known == len(digests) and conversation.failed

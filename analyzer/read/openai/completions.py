@@ -36,7 +36,7 @@ class Body(msgspec.Struct, gc=False):
 
     object: str | None = None
     id: str | None = None
-    model: str | None = None
+    model: str | msgspec.UnsetType | None = msgspec.UNSET
     choices: list[Usual] | None = None
     messages: Raw = ABSENT
     tools: Raw = ABSENT
@@ -46,7 +46,10 @@ class Body(msgspec.Struct, gc=False):
     session_id: str | None = None
     conversation_id: str | None = None
     traj: Raw = ABSENT
+    history: Raw = ABSENT
     simulations: Raw = ABSENT
+    task_id: Raw = ABSENT
+    trial: Raw = ABSENT
     error: Raw = ABSENT
 
 
@@ -93,7 +96,7 @@ failure_of = msgspec.json.Decoder(Failure).decode
 body_of = msgspec.json.Decoder(Body).decode
 
 
-def list_in(record: Record) -> str | None:
+def list_in(record: Record | Body) -> str | None:
     """The member that holds messages, or lists of them."""
     if record.messages and first(record.messages) == b"[" and not (record.simulations or record.traj):
         return "messages"

@@ -69,8 +69,11 @@ class _PlainFunction(msgspec.Struct, gc=False):
 
 
 class _PlainCall(msgspec.Struct, gc=False):
-    function: _PlainFunction
+    function: _PlainFunction | None = None
     id: str | None = None
+    custom: Custom | None = None
+    name: str | None = None
+    arguments: Raw = ABSENT
 
 
 class Plain(msgspec.Struct, gc=False):
@@ -84,6 +87,7 @@ class Plain(msgspec.Struct, gc=False):
     refusal: str | None = None
     function_call: _PlainFunction | None = None
     tool_call_ids: list[str] | None = None
+    id: str | None = None
     requestor: str | None = None
     error: bool | None = None
 
@@ -115,10 +119,10 @@ def said_in(message: Plain) -> Said | None:
     else:
         text = content
     if role in _ANSWERS:
-        if message.tool_call_id is None and message.tool_call_ids is None and role == "tool":
-            return None
-        success, container = False if message.error else None, "null" if text is None else container
         ids: Sequence[str | None] = message.tool_call_ids or (message.tool_call_id,)
+        if message.tool_call_id is None and message.tool_call_ids is None and role == "tool":
+            ids = (message.id,)  # tau2 names a result by the id of its call
+        success, container = False if message.error else None, "null" if text is None else container
         results = [Result(each, message.name, text, container, "/content", success) for each in ids]
         return Said(role, results=results)
     if text is None:
@@ -127,21 +131,25 @@ def said_in(message: Plain) -> Said | None:
         return Said(role, text, "/content")
     owed_by = "unknown" if message.requestor == "user" else "client"
     calls, faults = [], []
-    for index, call in enumerate(message.tool_calls or ()):
-        function = call.function
-        if not (function.name or call.id or function.arguments):
-            faults.append(_nothing(index))
-            continue
-        to = f"/tool_calls/{index}/function/arguments"
-        calls.append(Call(call.id, function.name, function.arguments, "text", to, "function", None, None, owed_by))
+    for index, each in enumerate(message.tool_calls or ()):
+        to, plain = f"/tool_calls/{index}", each.function
+        if plain is not None and each.custom is None:
+            call = Call(each.id, plain.name, plain.arguments, "text", f"{to}/function/arguments")
+        else:
+            call = _outside(each, to)
+        if call.name or call.call_id or call.text:
+            call.owed_by = owed_by
+            calls.append(call)
+        else:
+            faults.append(_nothing(to))
     if message.function_call is not None:
         function = message.function_call
         calls.append(Call(None, function.name, function.arguments, "text", "/function_call/arguments"))
     return Said(role, text, "/content", calls, faults=faults)
 
 
-def _nothing(index: int) -> Fault:
-    return Fault("member_missing", f"/tool_calls/{index}", "an entry without id, name and arguments")
+def _nothing(to: str) -> Fault:
+    return Fault("member_missing", to, "an entry without id, name and arguments")
 
 
 def _said_of(raw: bytes) -> Said:
@@ -166,8 +174,7 @@ def _said_of(raw: bytes) -> Said:
             to = f"/tool_calls/{index}"
             call = _called(entry, to)
             if not call.name and not call.call_id and not call.text:
-                detail = "an entry without id, name and arguments"
-                said.faults.append(Fault("member_missing", to, detail))
+                said.faults.append(_nothing(to))
                 continue
             call.owed_by = "unknown" if message.requestor == "user" else "client"
             said.calls.append(call)
@@ -194,12 +201,17 @@ def _entries(raw: Raw) -> tuple[list[ToolCall], list[Fault]]:
 
 
 def _called(entry: ToolCall, to: str) -> Call:
+    if entry.function is None or entry.custom is not None:
+        return _outside(entry, to)
+    text, container = arguments(entry.function.arguments)
+    where = f"{to}/function/arguments" if entry.function.arguments else to
+    return Call(entry.id, entry.function.name, text, container, where)
+
+
+def _outside(entry: ToolCall | _PlainCall, to: str) -> Call:
+    """A call that is none of a `function`: a custom one, or one with name and arguments outside, as tau2 writes it."""
     if entry.custom is not None:
         return Call(entry.id, entry.custom.name, entry.custom.input, "free", f"{to}/custom/input", "custom")
-    if entry.function is not None:
-        text, container = arguments(entry.function.arguments)
-        where = f"{to}/function/arguments" if entry.function.arguments else to
-        return Call(entry.id, entry.function.name, text, container, where)
     text, container = arguments(entry.arguments)
     return Call(entry.id, entry.name, text, container, f"{to}/arguments" if entry.arguments else to)
 
