@@ -15,7 +15,7 @@ import msgspec
 from analyzer.frames import PART_BITS
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Recorded
-from analyzer.read.records import Block, with_surrogates
+from analyzer.read.records import SURROGATE, Block, with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import first
@@ -23,7 +23,6 @@ from analyzer.read.values import first
 R = TypeVar("R")
 Q = TypeVar("Q")
 
-_SURROGATES = (b"\\ud", b"\\uD")
 _NONE: Sequence[Fault] = ()
 
 
@@ -178,7 +177,7 @@ class Decoding(Generic[R]):
             record = self.decode(raw)
         except (msgspec.DecodeError, RecursionError):
             return self._cleaned(raw)
-        if (_SURROGATES[0] in raw or _SURROGATES[1] in raw) and not _is_sound(raw):
+        if SURROGATE.search(raw) and not _is_sound(raw):
             return self._cleaned(raw)
         return Opened(record, raw)
 

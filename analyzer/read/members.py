@@ -12,32 +12,6 @@ from analyzer.read.values import first
 
 T = TypeVar("T")
 
-_SURROGATES = (b"\\ud", b"\\uD")
-
-
-def opened(
-    raw: bytes, decode: Callable[[bytes], T], knows: Callable[[Any], float], *, utf8: bool
-) -> tuple[T | None, bytes, list[Fault]]:
-    """A record, its text without what cannot be kept, and what was wrong; None where it is no object of the format."""
-    if raw == b"[DONE]":  # the end mark of many event streams
-        return None, raw, []
-    try:
-        if not utf8:
-            raw.decode()
-        record = decode(raw)
-        if b"\\u" in raw and (_SURROGATES[0] in raw or _SURROGATES[1] in raw):
-            msgspec.json.decode(raw)
-        return record, raw, []
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    parsed = parse(raw)
-    if isinstance(parsed, Unreadable) or not isinstance(parsed[0], dict) or not knows(parsed[0]):
-        return None, raw, []
-    found = typed(decode, parsed[0])
-    if found is None:
-        return None, raw, []
-    return found[0], msgspec.json.encode(parsed[0]), parsed[1] + found[1]
-
 
 def held(decode: Callable[[Any], T], raw: bytes | msgspec.Raw, default: T) -> tuple[T, list[Fault]]:
     """What a member holds, with what in it is of another type named and left out; the default where it is itself."""

@@ -203,7 +203,7 @@ class Rows:
         if event != list(range(base, base + (len(offset) << PART_BITS), 1 << PART_BITS)):
             # Of a block of long records there are few: a query of Polars' costs more than to look each of them up.
             record = [each - base >> PART_BITS for each in event]
-            offset, length, line = ([column[each] for each in record] for column in (offset, length, line))
+            offset, length, line = (list(map(column.__getitem__, record)) for column in (offset, length, line))
         self.bulk(
             "events",
             shared={"type": native, "kind": kind},

@@ -52,6 +52,8 @@ def contained(value: Any) -> tuple[str | None, str]:
 
 def first(raw: Raw | bytes) -> bytes:
     """The first byte; empty where the member is absent."""
+    if type(raw) is bytes:
+        return raw[:1]
     return _BYTES[memoryview(raw)[0]] if raw else b""
 
 

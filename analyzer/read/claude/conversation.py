@@ -129,14 +129,13 @@ class Conversations:
 
         Only the latest conversations are looked at, and none is given where another one may be meant too.
         """
-        for conversation in self._latest.held:
-            text = conversation.text
-            if conversation.second is None or not listing.startswith(text):
+        for conversation in self._latest.before(listing):
+            if conversation.second is None:
                 continue
             alike = self._beginnings.get(conversation.sent[0], [])
             if sum(each.second in (None, conversation.second) for each in alike) > 1:
                 return None
-            tail = listing[len(text) :].lstrip()
+            tail = listing[len(conversation.text) :].lstrip()
             raws = listed(b"[" + tail[1:]) if tail[:1] == b"," else []
             new = list(map(sentence_of, raws))
             if new and (conversation.reply is None or conversation.reply == gist(new[0].blocks)):

@@ -37,34 +37,31 @@ class Conversation(msgspec.Struct, eq=False):
     """The JSON text of the last request's messages, without its end; of those that were the last to be continued."""
 
 
-class Walk:
+class Walk(msgspec.Struct, eq=False):
     """The calls and results of one history in their order: names the emission of each, and what pairs them."""
 
-    __slots__ = ("_before", "_calls", "_emitted", "_open", "_positional", "_results")
-
-    def __init__(self, emitted: dict[str, list[str]], *, positional: bool, before: Walk | None = None) -> None:
-        """`before` is the history that this one goes on with, which stays as it is."""
-        self._emitted = emitted
-        self._positional = positional
-        self._before = before
-        self._calls: dict[str, int] = {}
-        self._results: dict[str, int] = {}
-        self._open: list[tuple[str, str | None, str | None]] = []
+    emitted: dict[str, list[str]]
+    positional: bool
+    before: Walk | None = None
+    """The history that this one goes on with, which stays as it is."""
+    calls: dict[str, int] = {}
+    results: dict[str, int] = {}
+    open: list[tuple[str, str | None, str | None]] = []
 
     def branch(self) -> Walk:
         """Another one that goes on from here."""
-        return Walk(self._emitted, positional=self._positional, before=self)
+        return Walk(self.emitted, self.positional, self)
 
     def call(self, call_id: str | None, name: str | None, reply: str | None = None) -> tuple[str, str]:
         """The pair id and the emission of the next call; `reply`: it stands in a reply of the model."""
-        placed = self._positional or call_id is None
+        placed = self.positional or call_id is None
         word = f"{name}#" if placed else call_id or ""
-        nth = self._calls.get(word, 0) if self._before is None else self._calls_after(self._before, word)
-        self._calls[word] = nth + 1
+        nth = self.calls.get(word, 0) if self.before is None else self._calls_after(self.before, word)
+        self.calls[word] = nth + 1
         emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
-        replies = self._emitted.get(emission)
+        replies = self.emitted.get(emission)
         if reply is not None:
-            replies = self._emitted.setdefault(emission, [])
+            replies = self.emitted.setdefault(emission, [])
             if reply not in replies:
                 replies.append(reply)
             nth = replies.index(reply)
@@ -72,24 +69,24 @@ class Walk:
             nth = len(replies) - 1 if replies else 0
         emission = f"{emission}~{nth + 1}" if nth > 0 else emission
         pair_id = emission if placed else word
-        self._open.append((pair_id, call_id, name))
+        self.open.append((pair_id, call_id, name))
         return pair_id, emission
 
     def result(self, call_id: str | None, name: str | None) -> tuple[str, str, int]:
         """The pair id of the next result, its emission, and how many results of that call came before."""
         pair_id = call_id
-        if self._before is not None:
-            self._join(self._before)
-        if self._positional or call_id is None:
-            found = [each for each in self._open if call_id is not None and each[1] == call_id]
+        if self.before is not None:
+            self._join(self.before)
+        if self.positional or call_id is None:
+            found = [each for each in self.open if call_id is not None and each[1] == call_id]
             # An id of its own that names another call is no answer to this one.
-            found = found or [each for each in self._open if each[2] == name and (call_id is None or each[1] is None)]
+            found = found or [each for each in self.open if each[2] == name and (call_id is None or each[1] is None)]
             pair_id = found[0][0] if found else call_id or f"{name}{UNASKED}"
             if found:
-                self._open.remove(found[0])
+                self.open.remove(found[0])
         pair_id = pair_id or ""
-        nth = self._results.get(pair_id, 0)
-        self._results[pair_id] = nth + 1
+        nth = self.results.get(pair_id, 0)
+        self.results[pair_id] = nth + 1
         return pair_id, f"{pair_id}/{nth}", nth
 
     def pass_over(self, sent: Iterable[Said]) -> None:
@@ -101,14 +98,14 @@ class Walk:
                 self.result(result.call_id, result.name)
 
     def _calls_after(self, before: Walk, word: str) -> int:
-        return self._calls.get(word, before._calls.get(word, 0))
+        return self.calls.get(word, before.calls.get(word, 0))
 
     def _join(self, before: Walk) -> None:
         """Take over what came before: a reply seldom holds results."""
-        self._before = None
-        self._calls = before._calls | self._calls
-        self._results = before._results | self._results
-        self._open = before._open + self._open
+        self.before = None
+        self.calls = before.calls | self.calls
+        self.results = before.results | self.results
+        self.open = before.open + self.open
 
 
 def common(sent: Sequence[int], digests: Sequence[int]) -> int:

@@ -110,12 +110,9 @@ class Conversations:
 
     def _continued(self, listing: bytes) -> Found | None:
         """The conversation whose last request this one begins with, byte for byte, if it is one of the latest."""
-        for conversation in self._latest.held:
-            text = conversation.text
-            if not listing.startswith(text) or not conversation.digests:
-                continue
-            tail = listing[len(text) :].lstrip()
-            if tail[:1] != b",":
+        for conversation in self._latest.before(listing):
+            tail = listing[len(conversation.text) :].lstrip()
+            if tail[:1] != b"," or not conversation.digests:
                 continue
             new = listed(b"[" + tail[1:])
             reply = self._read(new[0])

@@ -76,7 +76,7 @@ class Dialogue:
         elif not said or asked.tools or asked.model is not None:  # a list needs an event of its own
             self._settings(asked, cursor.event("messages", "notice", session), conversation)
         if conversation.walk is None or known < before:
-            conversation.walk = Walk(conversation.emitted, positional=self._positional)
+            conversation.walk = Walk(conversation.emitted, self._positional)
             conversation.walk.pass_over(map(self._read, asked.raws[:known]))
         self._messages(said, conversation, conversation.walk, f"{asked.to}/", known, own=own, wire=wire)
         self._conversations.sent(conversation, asked, known, digests)
@@ -87,7 +87,7 @@ class Dialogue:
         """Append the next message of the one list that the source holds, a record for each; its session."""
         if self._running is None:
             conversation = self._conversations.begun(raw)
-            self._running = conversation, Walk(conversation.emitted, positional=self._positional)
+            self._running = conversation, Walk(conversation.emitted, self._positional)
         conversation, walk = self._running
         self.cursor.advance(place)
         self._count += 1
@@ -200,7 +200,7 @@ class Dialogue:
         sightings = self._sightings
         sightings.turn = self.turn
         known: Walk | None = conversation.walk
-        walk = Walk(conversation.emitted, positional=self._positional) if known is None else known.branch()
+        walk = Walk(conversation.emitted, self._positional) if known is None else known.branch()
         for call in said.calls:
             pair_id, emission = walk.call(call.call_id, call.name, reply)
             self.made.append((pair_id, call.call_id, call.name))

@@ -98,10 +98,13 @@ body_of = msgspec.json.Decoder(Body).decode
 
 def list_in(record: Record | Body) -> str | None:
     """The member that holds messages, or lists of them."""
-    if record.messages and first(record.messages) == b"[" and not (record.simulations or record.traj):
+    if record.messages and not (record.simulations or record.traj) and first(record.messages) == b"[":
         return "messages"
-    named = (("simulations", record.simulations), ("traj", record.traj), ("messages", record.messages))
-    return next((name for name, raw in (*named, ("history", record.history)) if first(raw) == b"["), None)
+    for name in ("simulations", "traj", "messages", "history"):
+        raw: Raw = getattr(record, name)
+        if raw and first(raw) == b"[":
+            return name
+    return None
 
 
 def knows(record: Any) -> float:

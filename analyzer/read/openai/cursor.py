@@ -28,6 +28,7 @@ class Cursor:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._append = rows.whole.append
         self._place = Place(0, 0, 0, 0)
         self._next = 0
 
@@ -73,18 +74,16 @@ class Cursor:
         when: str | float | None = None,
     ) -> tuple[int, bool]:
         """Append an event at `member` of the place; its number, and whether pointers into it lead nowhere."""
-        place = self._place
-        event = self._next
+        place, event = self._place, self._next
         if event & PART_LIMIT == PART_LIMIT:
             # A record of more parts than there are numbers: the last event stands for the rest.
             return event - 1, True
         self._next = event + 1
         when = when if place.when is None else place.when
-        opaque, pointer = place.opaque, place.pointer
-        if member and not opaque:
-            pointer += member
+        opaque = place.opaque
+        pointer = place.pointer if opaque or not member else place.pointer + member
         if event >= self._rows.base:
-            self._rows.whole.append((event, session, turn, when, number, native, kind, pointer))
+            self._append((event, session, turn, when, number, native, kind, pointer))
             return event, opaque
         text, number_of = (when, None) if when is None or type(when) is str else (None, microseconds(when))  # type: ignore[arg-type]
         where = (event, session, place.offset, place.length, place.line, pointer)

@@ -161,7 +161,7 @@ def _open(value: Raw, pointer: str, decode: Callable[[Raw], R]) -> Body[R] | Non
     kind = first(value)
     if kind == b"{":
         held, record = _half(value, decode)
-        for member, text in (("text", held.text), ("string", held.string)):
+        for member, text in (("text", held.text), ("string", held.string)) if held.text or held.string else ():
             if first(text) == b'"':
                 return opened(_decoded(_string(text), bytes(held.encoding)), f"{pointer}/{member}")
         return Body((bytes(value),), pointer, False, False, record)

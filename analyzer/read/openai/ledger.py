@@ -41,6 +41,10 @@ class Latest(Generic[C]):
     def __init__(self) -> None:
         self.held: list[C] = []
 
+    def before(self, text: bytes) -> list[C]:
+        """Those whose text this one begins with."""
+        return [each for each in self.held if text.startswith(each.text)]
+
     def went_on(self, conversation: C) -> None:
         """It is the latest now."""
         held = self.held

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 from analyzer.read import transport
 from analyzer.read.records import limits
-from analyzer.read.records.block import Block, with_surrogates
+from analyzer.read.records.block import SURROGATE, Block, with_surrogates
 from analyzer.read.records.documents import document
 from analyzer.read.records.events import sse
 from analyzer.read.records.framing import framing
 from analyzer.read.records.lines import lines
 from analyzer.read.transport import Digest, Readable
 
-__all__ = ["Block", "blocks", "framing", "limits", "lines", "with_surrogates"]
+__all__ = ["SURROGATE", "Block", "blocks", "framing", "limits", "lines", "with_surrogates"]
 
 
 def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
