@@ -21,9 +21,9 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import msgspec
 
 from analyzer.contracts.dialects import DEFAULT
-from analyzer.contracts.engine import Judge
 from analyzer.contracts.files import ARGUMENTS, OUTPUT, Contract, Contracts
 from analyzer.contracts.schemas import schema_id
+from analyzer.contracts.verdicts.engine import Judge
 from analyzer.errors import UsageError
 
 __all__ = ["is_executed", "load_executed"]

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from analyzer.contracts import dialects
-from analyzer.contracts.backtracking import explosive
-from analyzer.contracts.engine import schema_errors
 from analyzer.contracts.levels import levels
 from analyzer.contracts.references import REFERENCE_KEYWORDS, References
 from analyzer.contracts.schemas import MAX_DEPTH, depth
 from analyzer.contracts.strict import strict_reasons
+from analyzer.contracts.verdicts.backtracking import explosive
+from analyzer.contracts.verdicts.engine import schema_errors
 from analyzer.contracts.walk import NotWalked, Place, walk
 from analyzer.pointer import join
 

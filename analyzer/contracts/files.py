@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analyzer.contracts.dialects import dialect_of
-from analyzer.contracts.engine import Judge, schema_errors
 from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import ToolDefinition, is_tool_table, parse_tool_table
+from analyzer.contracts.verdicts.engine import Judge, schema_errors
 from analyzer.errors import ContractFileError
 from analyzer.pointer import join, locate
 

@@ -18,8 +18,8 @@ import msgspec
 import polars as pl
 
 from analyzer import pointer as pointers
-from analyzer.contracts.compare import Breakage, Comparison, breaking, compare
-from analyzer.contracts.rename import match_renamed
+from analyzer.contracts.comparison.compare import Breakage, Comparison, breaking, compare
+from analyzer.contracts.comparison.rename import match_renamed
 from analyzer.contracts.schemas import decode, depth
 from analyzer.contracts.tables import ANY_TOOL, parse_tool_table
 from analyzer.errors import ContractFileError

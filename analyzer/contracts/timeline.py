@@ -10,11 +10,11 @@ import msgspec
 import polars as pl
 
 from analyzer.contracts import dialects
-from analyzer.contracts.engine import Judge
 from analyzer.contracts.facts import Fact, facts
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import parse_tool_table
+from analyzer.contracts.verdicts.engine import Judge
 from analyzer.frames import CONTRACTS, OFFERS, SCHEMA_FACTS, SCHEMAS, TOOLS
 
 MAX_TABLE_BYTES = 64 << 20  # of one tool table that is read

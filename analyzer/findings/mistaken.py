@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from analyzer.contracts.engine import Judge
+from analyzer.contracts.verdicts.engine import Judge
 from analyzer.replay.payloads import read_payload
 from analyzer.trace import Trace
 

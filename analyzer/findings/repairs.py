@@ -12,7 +12,7 @@ from analyzer.replay.payloads import read_payload
 from analyzer.trace import Trace
 
 if TYPE_CHECKING:
-    from analyzer.contracts.repair import Repair
+    from analyzer.contracts.repairs.repair import Repair
 
 RULES = ("ARG001", "OUT004")
 #: Distinct failing payloads of one session and role that are repaired; the others keep the hint of their rule. By
@@ -98,7 +98,7 @@ class Repairers:
 
     def of(self, schema: dict[str, Any], *, assert_formats: bool) -> Callable[[object], Repair | None]:
         """The one of a row of SCHEMAS."""
-        from analyzer.contracts.repair import repairer  # only where a payload failed
+        from analyzer.contracts.repairs.repair import repairer  # only where a payload failed
 
         key = schema["schema_id"], assert_formats
         if key not in self._known:
@@ -129,7 +129,7 @@ def _repaired(texts: pl.DataFrame, trace: Trace, repairers: Repairers) -> dict[i
 
 
 def _told(repair: Callable[[object], Repair | None], text: str) -> str | None:
-    from analyzer.contracts.repair import describe
+    from analyzer.contracts.repairs.repair import describe
 
     payload = read_payload(text)
     if payload.problem is not None or payload.kind == "not_json":

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from analyzer.contracts.engine import Judge
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of
+from analyzer.contracts.verdicts.engine import Judge
 from analyzer.frames import FAILURE, GIVEN, OFFERS, VERDICTS, VIOLATIONS
 from analyzer.replay.force import in_force
 from analyzer.replay.observations import regretted

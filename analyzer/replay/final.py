@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from analyzer.contracts.engine import Judge
+from analyzer.contracts.comparison.normalise import unwrap
 from analyzer.contracts.files import value_of
-from analyzer.contracts.normalise import unwrap
 from analyzer.contracts.timeline import SchemaStore
+from analyzer.contracts.verdicts.engine import Judge
 from analyzer.errors import ContractFileError
 from analyzer.frames import CONTRACTS, VERDICTS, VIOLATIONS
 from analyzer.replay.payloads import Payload, read_payload

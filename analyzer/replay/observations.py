@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from analyzer.contracts.tighten import Observation
+from analyzer.contracts.tightening.tighten import Observation
 from analyzer.replay.payloads import read_payload
 
 _JUDGED = ("function", "mcp", "custom", "search")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from analyzer.contracts.compare import Breakage, Comparison, Difference, Disagreement
-from analyzer.contracts.rename import Rename
+from analyzer.contracts.comparison.compare import Breakage, Comparison, Difference, Disagreement
+from analyzer.contracts.comparison.rename import Rename
 from analyzer.report.drifts import comparison, record
 from analyzer.report.paper import Paper
 from analyzer.visible import visible, visible_value

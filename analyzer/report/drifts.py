@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from analyzer.contracts.compare import Breakage, Change, Comparison, Witness
+from analyzer.contracts.comparison.compare import Breakage, Change, Comparison, Witness
 from analyzer.contracts.pins import Drift
 from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible, visible_value

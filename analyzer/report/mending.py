@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer.contracts.repair import repair, smallest
+from analyzer.contracts.repairs.repair import repair, smallest
 from analyzer.replay.payloads import read_payload
 from analyzer.report.outline import outline
 from analyzer.report.paper import Paper, Words

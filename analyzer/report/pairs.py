@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer.contracts.compare import Difference, structural_difference
+from analyzer.contracts.comparison.compare import Difference, structural_difference
 from analyzer.replay.divergence import Divergence, Step
 from analyzer.replay.payloads import read_payload
 from analyzer.report.accounts import counted

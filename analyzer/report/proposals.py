@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from analyzer.contracts.tighten import Proposal, Step
+from analyzer.contracts.tightening.tighten import Proposal, Step
 from analyzer.report.paper import Paper
 from analyzer.visible import visible, visible_value
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from analyzer.contracts.compare import Comparison, breaking, compare
+from analyzer.contracts.comparison.compare import Comparison, breaking, compare
 from analyzer.contracts.versions import versions
 from analyzer.report.finding import origin
 from analyzer.report.paper import Paper, Words

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.contracts.backtracking import explosive
+from analyzer.contracts.verdicts.backtracking import explosive
 
 BAD = [
     "^(a+)+$",

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.contracts.compare import breaking, compare, structural_difference, witnesses
-from analyzer.contracts.normalise import normal, normalise
-from analyzer.contracts.rename import match_renamed, similarity
+from analyzer.contracts.comparison.compare import breaking, compare, structural_difference, witnesses
+from analyzer.contracts.comparison.normalise import normal, normalise
+from analyzer.contracts.comparison.rename import match_renamed, similarity
 
 Json = Any
 STRING: Json = {"type": "string"}
@@ -375,7 +375,7 @@ def test_structural_difference_names_places_by_pointer() -> None:
 
 
 def test_the_structural_difference_alone_loads_its_library() -> None:
-    code = "import sys, analyzer.contracts.compare; sys.exit('deepdiff' in sys.modules)"
+    code = "import sys, analyzer.contracts.comparison.compare; sys.exit('deepdiff' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

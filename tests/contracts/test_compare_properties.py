@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.contracts.compare import compare
-from analyzer.contracts.normalise import normalise
+from analyzer.contracts.comparison.compare import compare
+from analyzer.contracts.comparison.normalise import normalise
 
 Json = Any
 Edit = Callable[[random.Random, dict[str, Any]], bool]  # changes the schema in place, or says that it cannot

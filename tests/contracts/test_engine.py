@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.contracts.dialects import DIALECTS
-from analyzer.contracts.engine import Judge, Violation, schema_errors
+from analyzer.contracts.verdicts.engine import Judge, Violation, schema_errors
 
 # A lookahead takes the pattern away from the linear engine, and the nested repeat blows the other one up.
 EXPLOSIVE = "^(?:(?=a)a+)+$"
@@ -397,9 +397,10 @@ def test_schema_errors_point_into_the_schema() -> None:
 
 
 def test_the_slow_validator_is_not_loaded() -> None:
-    modules = "schemas, dialects, references, branching, violations, engine, facts, strict, levels, walk, tables, files"
+    modules = "schemas, dialects, references, facts, strict, levels, walk, tables, files"
     code = (
         f"import sys\nfrom analyzer.contracts import {modules}\n"
+        "from analyzer.contracts.verdicts import branching, engine, violations\n"
         "engine.Judge({'type': 'string'}).violations(1)\n"
         "print([name for name in ('jsonschema', 'polars', 'textual') if name in sys.modules])"
     )

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.contracts.engine import Judge
+from analyzer.contracts.verdicts.engine import Judge
 
 CHILD = """
 import json, sys, threading
-from analyzer.contracts.engine import Judge
+from analyzer.contracts.verdicts.engine import Judge
 
 def nested(levels, core, wrap):
     for _ in range(levels):

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from analyzer.contracts.engine import Judge
+from analyzer.contracts.verdicts.engine import Judge
 
 _CHILD = """
 import json, resource, sys
-from analyzer.contracts.engine import Judge
+from analyzer.contracts.verdicts.engine import Judge
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 schema, payload, formats = json.load(sys.stdin)
 judge = Judge(schema, assert_formats=formats)

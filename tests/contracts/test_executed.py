@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from analyzer.cli import main
-from analyzer.contracts.engine import Judge
 from analyzer.contracts.executed import load_executed
 from analyzer.contracts.files import Contracts
+from analyzer.contracts.verdicts.engine import Judge
 from analyzer.errors import UsageError
 from tests.audit.wire import action, added, answered, asked, begun, called, done, ended, function
 

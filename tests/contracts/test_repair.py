@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.contracts.repair import Edit, apply, describe, did_you_mean, repair, smallest
+from analyzer.contracts.repairs.repair import Edit, apply, describe, did_you_mean, repair, smallest
 
 TICKET: dict[str, Any] = {
     "type": "object",

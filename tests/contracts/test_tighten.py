@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.contracts.shapes import Shape, free_text, shape
-from analyzer.contracts.tighten import Limits, Observation, Proposal, Step, tighten
+from analyzer.contracts.tightening.shapes import Shape, free_text, shape
+from analyzer.contracts.tightening.tighten import Limits, Observation, Proposal, Step, tighten
 
 
 def valid(schema: Any, payload: Any) -> bool:

@@ -19,7 +19,7 @@ from referencing.exceptions import Unresolvable
 
 from analyzer import audit
 from analyzer.contracts.dialects import DIALECTS, DRAFT2019, META_SCHEMAS
-from analyzer.contracts.engine import Judge
+from analyzer.contracts.verdicts.engine import Judge
 from tests.contracts.random_schemas import Case, case, cases, same
 from tests.hostile.wire import lines, session
 

@@ -13,9 +13,9 @@ from typing import Any
 from analyzer import pointer
 from analyzer.cli import main
 from analyzer.config import load
-from analyzer.contracts.compare import compare
-from analyzer.contracts.engine import Judge
-from analyzer.contracts.repair import repair
+from analyzer.contracts.comparison.compare import compare
+from analyzer.contracts.repairs.repair import repair
+from analyzer.contracts.verdicts.engine import Judge
 from analyzer.errors import AnalyzerError
 from analyzer.masking import mask, mask_json, masked
 from analyzer.read import ADAPTERS, first_values, read

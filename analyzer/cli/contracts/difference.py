@@ -13,8 +13,8 @@ from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
+    from analyzer.contracts.comparison.rename import Rename
     from analyzer.contracts.operands import Operand
-    from analyzer.contracts.rename import Rename
     from analyzer.report.comparisons import Compared
 
 _MOST_PAYLOADS = 2_000
@@ -62,7 +62,7 @@ def command(
     could not be read.
     """
     from analyzer.contracts import operands
-    from analyzer.contracts.rename import match_renamed
+    from analyzer.contracts.comparison.rename import match_renamed
     from analyzer.report import comparisons
 
     logged = operands.is_version(a) or operands.is_version(b)
@@ -105,7 +105,7 @@ def _operand(text: str, done: Audit | None) -> Operand:
 
 
 def _compared(pair: tuple[str, str, Any, Any], role: Literal["arguments", "output"], done: Audit | None) -> Compared:
-    from analyzer.contracts.compare import breaking, compare, structural_difference, witnesses
+    from analyzer.contracts.comparison.compare import breaking, compare, structural_difference, witnesses
     from analyzer.report.comparisons import Compared
 
     tool, named_role, a, b = pair

@@ -55,7 +55,7 @@ def command(
     """
     done = logs.audited(given)
     from analyzer.contracts import dialects
-    from analyzer.contracts.tighten import tighten
+    from analyzer.contracts.tightening.tighten import tighten
     from analyzer.masking import masked
     from analyzer.replay.observations import observed
     from analyzer.report import proposals

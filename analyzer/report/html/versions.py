@@ -12,8 +12,8 @@ from analyzer.visible import visible_value
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
-    from analyzer.contracts.changes import Change
-    from analyzer.contracts.compare import Comparison
+    from analyzer.contracts.comparison.changes import Change
+    from analyzer.contracts.comparison.compare import Comparison
     from analyzer.frames import Frames
     from analyzer.report.html.calls import Calls
 

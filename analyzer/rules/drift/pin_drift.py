@@ -74,7 +74,7 @@ def _changed(row: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def _renamed(offers: pl.DataFrame, pins: pl.DataFrame, texts: dict[str, Any]) -> list[dict[str, Any]]:
-    from analyzer.contracts.rename import match_renamed
+    from analyzer.contracts.comparison.rename import match_renamed
 
     offered = {row["name"]: row for row in offers.filter(pl.col("role") == "arguments").iter_rows(named=True)}
     pinned = {row["name"]: row for row in pins.filter(pl.col("role") == "arguments").iter_rows(named=True)}

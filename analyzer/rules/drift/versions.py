@@ -35,7 +35,10 @@ def direction(
     """
     if a is NO_JSON or b is NO_JSON:  # deeper than the decoder goes
         return None
-    from analyzer.contracts.compare import breaking, compare  # loads the engine, which most audits never need here
+    from analyzer.contracts.comparison.compare import (  # loads the engine, which most audits never need here
+        breaking,
+        compare,
+    )
 
     compared = compare(a, b, provider_strict=strict, payloads=payloads)
     if compared.relation == "equal":

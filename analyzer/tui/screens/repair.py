@@ -17,7 +17,7 @@ from analyzer.tui.theme import Glyphs
 from analyzer.visible import visible, visible_lines, visible_value
 
 if TYPE_CHECKING:
-    from analyzer.contracts.repair import Repair
+    from analyzer.contracts.repairs.repair import Repair
     from analyzer.tui.evidence import Shown
 
 _MOST_LINES = 2_000
@@ -48,7 +48,7 @@ class Repairing(Exporting):
 
         def work(stale: Callable[[], bool]) -> list[list[Span]]:
             del stale
-            from analyzer.contracts.repair import repair
+            from analyzer.contracts.repairs.repair import repair
 
             payload = payload_of(shown, case)
             if payload is _NOTHING or shown.judged is None:

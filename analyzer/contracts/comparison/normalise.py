@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import jsonschema_rs
 
+from analyzer.contracts.comparison.tidy import plain, tidy
 from analyzer.contracts.places import resolve
-from analyzer.contracts.tidy import plain, tidy
 from analyzer.pointer import pointer
 
 __all__ = ["MAX_VALUES", "Normal", "extent", "normal", "normalise", "unwrap"]

@@ -13,9 +13,9 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from analyzer.contracts.normalise import Normal
-from analyzer.contracts.subset import Prover
-from analyzer.contracts.tidy import spell, text
+from analyzer.contracts.comparison.normalise import Normal
+from analyzer.contracts.comparison.subset import Prover
+from analyzer.contracts.comparison.tidy import spell, text
 from analyzer.pointer import pointer
 
 __all__ = ["Change", "changes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from analyzer.contracts.edits import Edit
+from analyzer.contracts.repairs.edits import Edit
 from analyzer.pointer import join, parent
 
 #: What an edit costs: to lose nothing, to guess at a name, to take the schema's own value, to lose, to invent.

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from analyzer.contracts import dialects
-from analyzer.contracts.bounded import Bounded, Undecided
-from analyzer.contracts.candidates import Finder
-from analyzer.contracts.edits import INVENTED, Edit, apply, condense
 from analyzer.contracts.nearest import did_you_mean
 from analyzer.contracts.places import at
-from analyzer.contracts.plans import Plan, batch
-from analyzer.contracts.smallest import MISSING, Sketcher
+from analyzer.contracts.repairs.candidates import Finder
+from analyzer.contracts.repairs.edits import INVENTED, Edit, apply, condense
+from analyzer.contracts.repairs.plans import Plan, batch
+from analyzer.contracts.repairs.smallest import MISSING, Sketcher
+from analyzer.contracts.verdicts.bounded import Bounded, Undecided
 from analyzer.pointer import pointer
 from analyzer.visible import visible, visible_value
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import islice, product
 from typing import Any
 
-from analyzer.contracts.bounded import Bounded, Undecided, measure
-from analyzer.contracts.exemplar import exemplar
-from analyzer.contracts.tidy import text
+from analyzer.contracts.comparison.tidy import text
+from analyzer.contracts.repairs.exemplar import exemplar
+from analyzer.contracts.verdicts.bounded import Bounded, Undecided, measure
 
 __all__ = ["MAX_ITEMS", "MAX_LEVEL", "TYPES", "Side", "distinct", "element", "samples", "scalars", "types", "without"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from analyzer.contracts.exemplar import LONGEST, exemplar
 from analyzer.contracts.places import conjuncts, element, member, type_names
+from analyzer.contracts.repairs.exemplar import LONGEST, exemplar
 
 #: Stands where no value was found; no JSON value is it.
 MISSING = object()

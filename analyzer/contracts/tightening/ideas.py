@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from analyzer.contracts.narrow import ITEM, Path, closed
-from analyzer.contracts.observed import Place
 from analyzer.contracts.places import conjuncts, schemas_at
-from analyzer.contracts.shapes import free_text, identifier, shape
-from analyzer.contracts.smallest import is_number, listed
+from analyzer.contracts.repairs.smallest import is_number, listed
+from analyzer.contracts.tightening.narrow import ITEM, Path, closed
+from analyzer.contracts.tightening.observed import Place
+from analyzer.contracts.tightening.shapes import free_text, identifier, shape
 from analyzer.pointer import pointer
 
 Klass = Literal["enum", "pattern", "additionalProperties", "required", "output", "bounds", "schema"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice, product
 from typing import Any
 
-from analyzer.contracts.side import (
+from analyzer.contracts.comparison.side import (
     MAX_ITEMS,
     MAX_LEVEL,
     TYPES,
@@ -22,7 +22,7 @@ from analyzer.contracts.side import (
     types,
     without,
 )
-from analyzer.contracts.tidy import text
+from analyzer.contracts.comparison.tidy import text
 
 __all__ = ["probes"]
 

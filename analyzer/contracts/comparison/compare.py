@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from analyzer.contracts.bounded import Undecided
-from analyzer.contracts.changes import Change, changes
-from analyzer.contracts.normalise import MAX_VALUES, extent, normal
-from analyzer.contracts.side import Side
-from analyzer.contracts.subset import Prover
-from analyzer.contracts.tidy import spell, text
-from analyzer.contracts.witness import probes
+from analyzer.contracts.comparison.changes import Change, changes
+from analyzer.contracts.comparison.normalise import MAX_VALUES, extent, normal
+from analyzer.contracts.comparison.side import Side
+from analyzer.contracts.comparison.subset import Prover
+from analyzer.contracts.comparison.tidy import spell, text
+from analyzer.contracts.comparison.witness import probes
+from analyzer.contracts.verdicts.bounded import Undecided
 from analyzer.pointer import pointer
 
 __all__ = [

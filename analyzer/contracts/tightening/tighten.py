@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from analyzer.contracts import dialects
-from analyzer.contracts.bounded import Bounded, Undecided
-from analyzer.contracts.coercion import decode
-from analyzer.contracts.ideas import Idea, Klass, ideas
-from analyzer.contracts.narrow import narrowable, narrowed
-from analyzer.contracts.observed import Place, places
+from analyzer.contracts.repairs.coercion import decode
+from analyzer.contracts.tightening.ideas import Idea, Klass, ideas
+from analyzer.contracts.tightening.narrow import narrowable, narrowed
+from analyzer.contracts.tightening.observed import Place, places
+from analyzer.contracts.verdicts.bounded import Bounded, Undecided
 
 __all__ = ["Limits", "Observation", "Proposal", "Step", "tighten"]
 

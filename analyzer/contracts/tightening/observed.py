@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from analyzer.contracts.narrow import ITEM, Path
+from analyzer.contracts.tightening.narrow import ITEM, Path
 
 #: Places beyond this many are not looked at: the payloads are data, not arguments.
 _MOST_PLACES = 2_000

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from analyzer.contracts.tidy import text
+from analyzer.contracts.comparison.tidy import text
 
 __all__ = ["Prover"]
 

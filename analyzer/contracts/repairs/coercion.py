@@ -8,7 +8,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
-from analyzer.contracts.smallest import is_type
+from analyzer.contracts.repairs.smallest import is_type
 
 #: A text inside a text inside a text is the most that is unwrapped.
 _MOST_LAYERS = 3

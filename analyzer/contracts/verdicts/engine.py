@@ -15,10 +15,10 @@ from typing import Any, Final
 import jsonschema_rs
 
 from analyzer.contracts import dialects
-from analyzer.contracts.branching import MAX_LOOKS, Branching, Telling, branching, surely_few
 from analyzer.contracts.references import References
 from analyzer.contracts.schemas import MAX_DEPTH, MAX_SCHEMA_BYTES, canonical, depth, too_deep
-from analyzer.contracts.violations import Violation, more_than, tell, text_of, undecided
+from analyzer.contracts.verdicts.branching import MAX_LOOKS, Branching, Telling, branching, surely_few
+from analyzer.contracts.verdicts.violations import Violation, more_than, tell, text_of, undecided
 from analyzer.pointer import pointer
 
 __all__ = ["Judge", "Violation", "schema_errors", "too_deep"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from analyzer.contracts.normalise import normal
-from analyzer.contracts.tidy import spell
+from analyzer.contracts.comparison.normalise import normal
+from analyzer.contracts.comparison.tidy import spell
 
 __all__ = ["Rename", "match_renamed", "similarity"]
 

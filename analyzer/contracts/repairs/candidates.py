@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from analyzer.contracts.bounded import Bounded
-from analyzer.contracts.coercion import coercions
-from analyzer.contracts.edits import INVENTED, Edit
 from analyzer.contracts.nearest import did_you_mean
 from analyzer.contracts.places import at, conjuncts, member, schemas_at
-from analyzer.contracts.plans import CUT, GIVEN, INVENT, LOSSLESS, LOSSY, NEAR, REMOVE, RENAME, Plan, batch
-from analyzer.contracts.smallest import (
+from analyzer.contracts.repairs.coercion import coercions
+from analyzer.contracts.repairs.edits import INVENTED, Edit
+from analyzer.contracts.repairs.plans import CUT, GIVEN, INVENT, LOSSLESS, LOSSY, NEAR, REMOVE, RENAME, Plan, batch
+from analyzer.contracts.repairs.smallest import (
     MISSING,
     Sketcher,
     allowed_types,
@@ -22,6 +21,7 @@ from analyzer.contracts.smallest import (
     nearest_number,
     size,
 )
+from analyzer.contracts.verdicts.bounded import Bounded
 from analyzer.pointer import pointer
 
 _MOST_BRANCHES = 16

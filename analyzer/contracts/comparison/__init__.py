@@ -1,0 +1,1 @@
+"""Two schemas beside each other: what differs, in which direction, and values that tell them apart."""

@@ -1,0 +1,1 @@
+"""A tighter schema, proposed from the good calls that a tool had."""
