@@ -42,6 +42,8 @@ _GEMINI_NAMES = {
     "ref": "$ref",
     "defs": "$defs",
 }
+_KEPT = ("type", "properties", "items")
+_UNSET: tuple[object, ...] = (0, "0", "", [], {})
 _COUNTS = ("maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties")
 
 _BFCL_TYPES = {
@@ -109,11 +111,15 @@ def from_bfcl(schema: object) -> object:
 
 
 def is_gemini(schema: object) -> bool:
-    """Say whether the root names its type as Gemini does: `OBJECT`, `type_`, or a number."""
+    """Say whether the root names its type as Gemini does (`OBJECT`, `type_`, a number), or members as its clients."""
     if not isinstance(schema, dict):
         return False
     named = schema.get("type", schema.get("type_"))
-    return "type_" in schema or isinstance(named, int) or (isinstance(named, str) and named != named.lower())
+    return (
+        not schema.keys().isdisjoint(("type_", "any_of", "property_ordering"))
+        or isinstance(named, int)
+        or (isinstance(named, str) and named != named.lower())
+    )
 
 
 def is_bfcl(schema: object) -> bool:
@@ -122,7 +128,10 @@ def is_bfcl(schema: object) -> bool:
 
 
 def _gemini(node: dict[str, object]) -> dict[str, object]:
-    out = {_GEMINI_NAMES.get(name, name): value for name, value in node.items()}
+    # Clients that dump their models write what is not set as null, and those of protocol buffers as zero or empty.
+    out = {_GEMINI_NAMES.get(name, name): value for name, value in node.items() if value is not None}
+    if "type_" in node:
+        out = {name: value for name, value in out.items() if name in _KEPT or value not in _UNSET}
     named = out.get("type")
     if isinstance(named, int) and not isinstance(named, bool):
         named = _PROTO_TYPES.get(named)

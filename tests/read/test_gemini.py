@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer import audit
-from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, mutations, recorded
+from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
 from tests.read.truths import SHARED, audited, counted, errors, truth
 
 NAME = "gemini"
@@ -126,17 +126,180 @@ def test_pieces_of_a_stream_are_one_reply(tmp_path: Path) -> None:
     assert found.frames["calls"]["reply"].n_unique() == 1
 
 
+# --- what clients write -----------------------------------------------------------------------------------------------
+
+PART = dict.fromkeys(("text", "thought", "function_call", "function_response", "executable_code", "inline_data"))
+SCHEMA = dict.fromkeys(("type", "properties", "required", "enum", "any_of", "max_length", "items", "nullable"))
+
+
+def part(**given: Any) -> dict[str, Any]:
+    return PART | given
+
+
+def dumped(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    return {"parts": list(parts), "role": role}
+
+
+def calls(at: Any, name: str = "look") -> dict[str, Any]:
+    return part(function_call={"id": None, "args": {"at": at}, "name": name, "partial_args": None})
+
+
+def answers(response: Any, name: str = "look") -> dict[str, Any]:
+    return part(function_response={"id": None, "name": name, "response": response, "will_continue": None})
+
+
+def asked_by_client(*contents: Any, **more: Any) -> dict[str, Any]:
+    schema = SCHEMA | {"type": "OBJECT", "properties": {"at": SCHEMA | {"type": "STRING"}}, "required": ["at"]}
+    declared = {"name": "look", "parameters": schema, "parameters_json_schema": None, "response": None}
+    config = {"system_instruction": "Be kind.", "tools": [{"google_search": None, "function_declarations": [declared]}]}
+    return {"model": "gemini-x", "contents": list(contents), "config": config | more}
+
+
+def told(*parts: dict[str, Any], stop: Any = "STOP", reply: str | None = "r1", **more: Any) -> dict[str, Any]:
+    chosen = {"content": dumped("model", *parts), "finish_message": None, "finish_reason": stop, "index": None}
+    ends = {"prompt_feedback": None, "usage_metadata": {"total_token_count": 3}, "parsed": None}
+    return {"candidates": [chosen], "response_id": reply, "sdk_http_response": None} | ends | more
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_dumps_of_the_clients_models_are_read(tmp_path: Path, exchanges: bool) -> None:
+    start, made = dumped("user", part(text="go")), dumped("model", part(text="hm", thought=True), calls("x"), calls(3))
+    back = dumped("user", answers({"result": 1}), answers({"error": "no"}))
+    halves = [asked_by_client(start), told(*made["parts"]), asked_by_client(start, made, back), told(part(text="so"))]
+    pairs = [{"request": halves[0], "response": halves[1]}, {"request": halves[2], "response": halves[3]}]
+    records = pairs if exchanges else halves
+    found = audited(tmp_path, *records)
+    assert found.frames["calls"].select("call_id", "text", "outcome", "pointer").rows() == [
+        (None, '{"at": "x"}', "unknown", "/candidates/0/content/parts/1/function_call/args"),
+        (None, '{"at": 3}', "error", "/candidates/0/content/parts/2/function_call/args"),
+    ]
+    assert found.frames["results"]["pointer"].to_list() == [
+        f"/contents/2/parts/{nth}/function_response/response" for nth in (0, 1)
+    ]
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["valid", "invalid"]
+    assert errors(found) == {"args-schema-mismatch"}
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    before = "/response" if exchanges else ""
+    assert finding["location"]["pointer"] == f"{before}/candidates/0/content/parts/2/function_call/args"
+    state = recorded(lines(*records))[1]["session_states"].row(0, named=True)
+    assert (state["model"], state["instructions"]) == ("gemini-x", "Be kind.")
+
+
+def test_dumps_of_protocol_buffers_are_read(tmp_path: Path) -> None:
+    unset = {"format_": "", "nullable": False, "enum": [], "max_length": "0", "min_items": "0", "any_of": []}
+    unset |= {"pattern": "", "required": [], "minimum": 0.0, "maximum": 0.0, "properties": {}}
+    schema = unset | {"type_": 6, "properties": {"at": unset | {"type_": 1}, "n": unset | {"type_": 3}}}
+    tools = [{"function_declarations": [{"name": "look", "parameters": schema | {"required": ["at"]}, "behavior": 0}]}]
+    request = {"model": "models/g", "contents": [dumped("user", {"text": "go", "thought": False})], "tools": tools}
+    made = [{"function_call": {"name": "look", "args": args, "id": ""}} for args in ({"at": "x", "n": 3.0}, {"n": 1.0})]
+    response = {"candidates": [{"content": dumped("model", *made), "finish_reason": 1}], "response_id": ""}
+    found = audited(tmp_path, {"request": request, "response": response})
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["valid", "invalid"]
+    assert errors(found) == {"args-schema-mismatch"}
+    _, frames = recorded(lines({"request": request, "response": response}))
+    assert frames["faults"].is_empty()
+    assert frames["messages"]["status"].to_list() == [None, "STOP"]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_pieces_of_a_clients_stream_are_one_reply(tmp_path: Path, listed: bool) -> None:
+    pieces = [told(calls("x"), stop=None, reply=None), told(calls(3), stop=None, reply=None)]
+    pieces.append(told(reply=None) | {"candidates": [{"content": None, "finish_reason": "STOP"}]})
+    request = asked_by_client(dumped("user", part(text="go")))
+    found = audited(tmp_path, *([{"request": request, "response": pieces}] if listed else [request, *pieces]))
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["valid", "invalid"]
+    assert found.frames["calls"]["reply"].n_unique() == 1
+
+
+def test_calls_that_the_client_ran_by_itself_are_read(tmp_path: Path) -> None:
+    history = [dumped("user", part(text="go")), dumped("model", calls(3)), dumped("user", answers({"result": 1}))]
+    response = told(part(text="so"), automatic_function_calling_history=history)
+    found = audited(tmp_path, {"request": asked_by_client(history[0]), "response": response})
+    (call,) = found.frames["calls"].to_dicts()
+    assert (call["text"], call["result"]) == ('{"at": 3}', 0)
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    to = "/response/automatic_function_calling_history/1/parts/0/function_call/args"
+    assert finding["location"]["pointer"] == to
+
+
+@pytest.mark.parametrize("document", [True, False])
+def test_a_saved_history_is_a_list_of_contents(tmp_path: Path, document: bool) -> None:
+    listing = [dumped("user", part(text="go")), dumped("model", calls(3)), dumped("user", answers({"result": 1}))]
+    found = audited(tmp_path, *([listing] if document else listing))
+    assert found.frames["calls"].select("text", "result").rows() == [('{"at": 3}', 0)]
+    assert found.frames["sessions"].height == 1
+    assert found.frames["verdicts"]["reason"].to_list() == ["schema_unavailable"]
+    assert errors(found) == set()
+
+
+def test_contents_that_are_a_text_are_a_message(tmp_path: Path) -> None:
+    record = {"request": asked_by_client() | {"contents": "go"}, "response": told(calls(3))}
+    assert recorded(lines(record))[1]["messages"].select("text", "pointer").row(0) == ("go", "/contents")
+    assert errors(audited(tmp_path, record)) == {"args-schema-mismatch"}
+
+
+def test_tools_that_lie_with_the_provider_are_not_said_to_be_absent(tmp_path: Path) -> None:
+    request = asked_by_client(dumped("user", part(text="go")), tools=None, cached_content="cachedContents/1")
+    found = audited(tmp_path, {"request": request, "response": told(calls(3))})
+    assert found.frames["verdicts"]["reason"].to_list() == ["schema_unavailable"]
+    assert errors(found) == set()
+
+
+def test_arguments_that_come_in_pieces_are_put_together(tmp_path: Path) -> None:
+    def comes(**more: Any) -> dict[str, Any]:
+        return replied("r1", {"functionCall": more}, stop=None)
+
+    def piece(path: str, **more: Any) -> dict[str, Any]:
+        return comes(partialArgs=[{"jsonPath": path, **more}], willContinue=True)
+
+    log = [asked(user({"text": "go"})), comes(name="look", willContinue=True)]
+    log += [piece("$.at", stringValue="do", willContinue=True), piece("$.at", stringValue="or")]
+    log += [piece("$.many[1]['a b']", numberValue=2), piece("$.many[0]", boolValue=True), comes()]
+    log += [comes(name="look", args={"at": "end"}), comes(name="look", willContinue=True)]
+    found = audited(tmp_path, *log, replied("r1"))
+    assert found.frames["calls"]["text"].to_list() == [
+        '{"at":"door","many":[true,{"a b":2.0}]}',
+        '{"at": "end"}',
+        "{",
+    ]
+    assert found.frames["verdicts"].select("verdict_is", "reason").rows() == [
+        ("valid", None),
+        ("valid", None),
+        ("unverifiable", "payload_truncated"),
+    ]
+
+
+def test_every_alternative_of_a_response_is_read(tmp_path: Path) -> None:
+    reply = replied("r1", call(at="x"))
+    reply["candidates"].append({"content": model(call(at=3)), "finishReason": "STOP", "index": 1})
+    found = audited(tmp_path, asked(user({"text": "go"})), reply)
+    assert found.frames["calls"]["text"].to_list() == ['{"at": "x"}', '{"at": 3}']
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    assert finding["location"]["pointer"] == "/candidates/1/content/parts/0/functionCall/args"
+
+
+def test_tools_that_the_provider_ran_are_calls_of_its_own(tmp_path: Path) -> None:
+    searched = {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "args": {"queries": ["door"]}}}
+    gave = {"tool_response": {"tool_type": "GOOGLE_SEARCH_WEB", "id": "s1", "response": {"found": 1}}}
+    found = audited(tmp_path, asked(user({"text": "go"})), replied("r1", searched, gave))
+    assert found.frames["calls"].select("name", "kind", "owed_by", "result").rows() == [
+        ("GOOGLE_SEARCH_WEB", "hosted", "server", 0)
+    ]
+    assert errors(found) == set()
+
+
 def test_the_recorded_exchanges_have_the_counts_that_are_known() -> None:
     known = truth("http-gemini")
     found = audit([str(SHARED / "http-gemini" / "exchanges.jsonl")])
     counts, calls = counted(found), found.frames["calls"]
     hosted = calls.filter(pl.col("kind") == "hosted")
     resent = calls.filter(pl.col("call_id") == "search_call_1")
-    # Two runs of code on the provider's side and their results, and a call that only resent contents show.
-    assert (hosted.height, hosted["result"].count(), resent.height) == (2, 2, 1)
-    assert counts["calls"] == known["calls"] + 3
+    # Two runs of code and three searches on the provider's side and their results, and a call that only resent
+    # contents show.
+    assert (hosted.height, hosted["result"].count(), resent.height) == (5, 5, 1)
+    assert counts["calls"] == known["calls"] + 3 + 3
     # Of the results of code the count knows one, and none of those under the names of the protocol buffers.
-    assert counts["results"] == known["results"] + 1 + 19
+    assert counts["results"] == known["results"] + 1 + 3 + 19
     # One file of the recorder's holds four conversations.
     assert counts["sessions"] == known["sessions"] + 3
     # By ids most calls and many results are alone; by order and name every result has its call.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -36,7 +36,6 @@ class Exchanged:
         ask: Callable[[R, Place], object],
         take: Callable[[R, bytes, Place], object],
         stream: Callable[[Body[R], Place], bool] | None = None,
-        frames: Callable[[Body[R]], Sequence[bytes]] = lambda body: body.frames,
     ) -> None:
         """Append a request, if it could be read, and what came back; `stream` may take a streamed one as a whole."""
         request, response = exchange.request, exchange.response
@@ -51,7 +50,7 @@ class Exchanged:
             inside = _of(place, response)
             refused = exchange.status is not None and exchange.status >= _REFUSED
             if refused or stream is None or not response.stream or not stream(response, inside):
-                for found in decoding.values(response, frames(response)):
+                for found in decoding.values(response, response.frames):
                     if not refused or first(found.record.error) == b"{":
                         take(found.record, found.text, inside)
                         refused = False

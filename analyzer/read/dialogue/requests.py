@@ -78,7 +78,8 @@ class Dialogue:
         if conversation.walk is None or known < before:
             conversation.walk = Walk(conversation.emitted, self._positional)
             conversation.walk.pass_over(map(self._read, asked.raws[:known]))
-        self._messages(said, conversation, conversation.walk, f"{asked.to}/", known, own=own, wire=wire)
+        to = asked.to if asked.single else f"{asked.to}/"
+        self._messages(said, conversation, conversation.walk, to, known, own=own, wire=wire)
         self._conversations.sent(conversation, asked, known, digests)
         self._asked, self._waiting = conversation, not own
         return session
@@ -112,7 +113,7 @@ class Dialogue:
         for index, each in enumerate(said, since):
             event, opaque = event_of("message", "item", session, turn=turn)
             fresh = index >= before and not (index == before and conversation.replies and each.role == "assistant")
-            at = None if opaque else "" if to is None else f"{to}{index}"
+            at = None if opaque else f"{to}{index}" if to and to[-1] == "/" else to or ""
             if each.calls:
                 stage, reply = "item" if own and fresh else "history", f"{session} {index}"
                 for call in each.calls:

@@ -67,3 +67,5 @@ class Ask(msgspec.Struct, gc=False):
     instructions: str | None = None
     listing: bytes = b""
     """JSON text of the list of messages, for a wire whose clients resend long ones: what is known of it is not read."""
+    single: bool = False
+    """Whether one message stands there and no list."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from analyzer.read.dialogue import Call, Result, Said
+from analyzer.read.google.pieces import go_on, piece_of
 from analyzer.read.members import held, listed
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
@@ -12,7 +13,7 @@ _ROLES = {"model": "assistant", None: "user"}
 
 
 class Part(msgspec.Struct, gc=False, rename="camel"):
-    """A part of a content: a text, a call, a result, code that the provider ran.
+    """A part of a content: a text, a call, a result, code or another tool that the provider ran.
 
     The API takes the names of its protocol buffers, too, and clients that dump their models write those.
     """
@@ -23,19 +24,29 @@ class Part(msgspec.Struct, gc=False, rename="camel"):
     function_response: Raw = ABSENT
     executable_code: Raw = ABSENT
     code_execution_result: Raw = ABSENT
+    tool_call: Raw = ABSENT
+    tool_response: Raw = ABSENT
     call: Raw = msgspec.field(default=ABSENT, name="function_call")
     response: Raw = msgspec.field(default=ABSENT, name="function_response")
     code: Raw = msgspec.field(default=ABSENT, name="executable_code")
     ran: Raw = msgspec.field(default=ABSENT, name="code_execution_result")
+    hosted: Raw = msgspec.field(default=ABSENT, name="tool_call")
+    found: Raw = msgspec.field(default=ABSENT, name="tool_response")
 
 
-class Function(msgspec.Struct, gc=False):
-    """A call or a result."""
+class Function(msgspec.Struct, gc=False, rename="camel"):
+    """A call or a result; calls of tools that the provider runs have a type for a name."""
 
     id: str | None = None
     name: str | None = None
     args: Raw = ABSENT
     response: Raw = ABSENT
+    tool_type: str | None = None
+    partial_args: Raw = ABSENT
+    will_continue: bool | None = None
+    type: str | None = msgspec.field(default=None, name="tool_type")
+    pieces: Raw = msgspec.field(default=ABSENT, name="partial_args")
+    goes_on: bool | None = msgspec.field(default=None, name="will_continue")
 
 
 class Content(msgspec.Struct, gc=False):
@@ -57,23 +68,37 @@ _outcome = msgspec.json.Decoder(_Outcome).decode
 
 
 def said_of(raw: bytes) -> Said:
-    """What one content says."""
+    """What one content says; clients may give a text or a part for one."""
+    if first(raw) == b'"':
+        return Said("user", text_of(Raw(raw)))
     content, faults = held(_content, raw, Content())
     said = Said(_ROLES.get(content.role, content.role), faults=faults)
     texts: list[str] = []
-    for index, part in enumerate(_parts_of(content.parts)):
-        to = f"/parts/{index}"
+    parts = _parts_of(content.parts) if content.parts else [held(_part, raw, Part())[0]]
+    for index, part in enumerate(parts):
+        to = f"/parts/{index}" if content.parts else ""
         if part.text is not None and not part.thought:
             texts.append(part.text)
             said.to = said.to or f"{to}/text"
         if first(part.function_call or part.call) == b"{":
             call = held(_function, part.function_call or part.call, Function())[0]
-            text, container = arguments(call.args)
+            text, container = arguments(call.args) if bytes(call.args) != b"null" else (None, "absent")
             where = _spelled(to, "functionCall", "function_call", part.function_call) + ("/args" if call.args else "")
-            said.calls.append(Call(call.id or None, call.name, text, container, where))
+            more = bool(call.will_continue or call.goes_on)
+            made = Call(call.id or None, call.name or None, text, container, where)
+            go_on(said.calls, piece_of(made, call.partial_args or call.pieces, more=more))
         if first(part.function_response or part.response) == b"{":
             where = _spelled(to, "functionResponse", "function_response", part.function_response)
             said.results.append(_result(part.function_response or part.response, where))
+        if first(part.tool_call or part.hosted) == b"{":
+            call = held(_function, part.tool_call or part.hosted, Function())[0]
+            text, container = arguments(call.args)
+            where = _spelled(to, "toolCall", "tool_call", part.tool_call) + ("/args" if call.args else "")
+            name = call.tool_type or call.type
+            said.calls.append(Call(call.id or None, name, text, container, where, "hosted", owed_by="server"))
+        if first(part.tool_response or part.found) == b"{":
+            where = _spelled(to, "toolResponse", "tool_response", part.tool_response)
+            said.results.append(_result(part.tool_response or part.found, where))
         if first(part.executable_code or part.code) == b"{":
             text, container = arguments(part.executable_code or part.code)
             where = _spelled(to, "executableCode", "executable_code", part.executable_code)
@@ -97,7 +122,8 @@ def _result(raw: Raw, to: str) -> Result:
     text, container = arguments(result.response)
     failed = container == "object" and text_of(held(_outcome, result.response, _Outcome())[0].error) is not None
     where = to + ("/response" if result.response else "")
-    return Result(result.id or None, result.name, text, container, where, False if failed else None)
+    name = result.name or result.tool_type or result.type
+    return Result(result.id or None, name, text, container, where, False if failed else None)
 
 
 def _parts_of(raw: Raw) -> list[Part]:

@@ -8,6 +8,7 @@ import msgspec
 
 from analyzer.read.dialogue import Call, Dialogue, Said
 from analyzer.read.google.contents import said_of
+from analyzer.read.google.pieces import go_on
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.recover import Fault
@@ -18,11 +19,19 @@ class Candidate(msgspec.Struct, gc=False, rename="camel"):
     """One of the alternatives of a response."""
 
     content: Raw = ABSENT
-    finish_reason: str | None = None
+    finish_reason: str | int | None = None
     finish_message: str | None = None
     index: Int64 | None = None
-    stopped: str | None = msgspec.field(default=None, name="finish_reason")
+    stopped: str | int | None = msgspec.field(default=None, name="finish_reason")
     why: str | None = msgspec.field(default=None, name="finish_message")
+
+    @property
+    def stop(self) -> str | None:
+        """How it ended; dumps of protocol buffers hold the number of the reason, others its name in the client."""
+        reason = self.finish_reason if self.finish_reason is not None else self.stopped
+        if isinstance(reason, int):
+            return _NUMBERED.get(reason, str(reason))
+        return None if reason is None else reason.removeprefix("FinishReason.")
 
 
 class _Stream(msgspec.Struct):
@@ -38,13 +47,17 @@ class _Stream(msgspec.Struct):
 
     def add(self, said: Said, stop: str | None, why: str | None) -> None:
         """Take the next piece."""
-        self.said.calls += said.calls
+        for call in said.calls:
+            go_on(self.said.calls, call)
         self.said.results += said.results
         self.texts += [] if said.text is None else [said.text]
         self.stop, self.why = stop or self.stop, why or self.why
 
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
+_REFUSED = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL"})
+# Of the numbers those that both of the provider's APIs write for the same reason.
+_NUMBERED = {0: None, 1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
 _CALLED = re.compile(r"([A-Za-z_][\w-]*)\(")
 _candidates = msgspec.json.Decoder(list[Candidate]).decode
 
@@ -62,23 +75,36 @@ class Replies:
         name = response or ""
         if self._stream is not None and self._stream.id != name:
             self.end()
-        chosen = next((each for each in candidates if each.index in (None, 0)), Candidate())
-        said = said_of(bytes(chosen.content)) if chosen.content else Said()
-        stop, why = chosen.finish_reason or chosen.stopped, chosen.finish_message or chosen.why
-        if self._stream is None and not place.opaque and (stop is not None or not candidates):
-            native, to = "generateContent", "/candidates/0/content"
-            event = self._dialogue.answer(said, place, native=native, to=to, reply=response or None, stop=stop)
-            if stop == _MALFORMED:
-                self._dialogue.refused(_malformed(why), event, 0, "/candidates/0/finishMessage")
+        nth, chosen = next(
+            ((nth, each) for nth, each in enumerate(candidates) if each.index in (None, 0)), (0, Candidate())
+        )
+        if self._stream is None and not place.opaque and (chosen.stop is not None or not candidates):
+            event = self._whole(chosen, place, nth, response or None)
+            for other, each in enumerate(candidates):
+                if other != nth:  # another alternative
+                    self._whole(each, place, other, f"{response or place.event}#{other}")
             return event, faults
+        said = said_of(bytes(chosen.content)) if chosen.content else Said()
         if self._stream is None:
             self._stream = _Stream(name, place, Said("assistant"))
         if not place.opaque:
             self._dialogue.move(place)
             self._dialogue.cursor.event("streamGenerateContent", "delta", self._dialogue.session)
         self._stream.place = place
-        self._stream.add(said, stop, why)
+        self._stream.add(said, chosen.stop, chosen.finish_message or chosen.why)
         return None, []
+
+    def _whole(self, candidate: Candidate, place: Place, nth: int, reply: str | None) -> int:
+        """One of the alternatives of a response that is whole."""
+        said = said_of(bytes(candidate.content)) if candidate.content else Said()
+        to, stop = f"/candidates/{nth}", candidate.stop
+        answer = self._dialogue.answer
+        event = answer(said, place, native="generateContent", to=f"{to}/content", reply=reply, stop=stop)
+        why = candidate.finish_message or candidate.why
+        if _is_refused(stop, why, said):
+            where = "finishMessage" if candidate.finish_message else "finish_message"
+            self._dialogue.refused(_malformed(why), event, 0, f"{to}/{where}" if why else to)
+        return event
 
     def end(self) -> None:
         """The streamed reply is whole, or it breaks off."""
@@ -89,8 +115,14 @@ class Replies:
             said, stop = stream.said, stream.stop
             said.text = "".join(stream.texts) if stream.texts else None
             event = self._dialogue.answer(said, place, native=native, reply=reply, stop=stop, stage="stream")
-            if stop == _MALFORMED:
+            if _is_refused(stop, stream.why, said):
                 self._dialogue.refused(_malformed(stream.why), event, 0, "")
+
+
+def _is_refused(stop: str | None, why: str | None, said: Said) -> bool:
+    """Whether the provider read no call in what the model wrote for one."""
+    numbered = stop is not None and stop.isdigit() and (why or "").startswith("Malformed function call")
+    return (stop == _MALFORMED or numbered) or (stop in _REFUSED and not said.calls)
 
 
 def _malformed(message: str | None) -> Call:

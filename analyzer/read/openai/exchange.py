@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from analyzer.read.members import listed
 from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -128,11 +129,23 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
         status = half.status_code if first(half.status_code) not in (b"", b"n") else half.status or status
     elif first(whole.response) == b'"':
         response = opened(_string(whole.response), "/response")
+    elif first(whole.response) == b"[":
+        response = _open(whole.response, "/response", decode)
     elif first(whole.response_raw) == b'"':
         response = opened(_string(whole.response_raw), "/response_raw")
+    if response is not None and response.record is None and first(response.frames[0][:1]) == b"[":
+        response = _listed(response)
     if request is None and response is None:
         return None
     return Exchange(url, request, response, _code(status), when)
+
+
+def _listed(body: Body[R]) -> Body[R]:
+    """A response kept as a list holds the events of a stream; that of a JSON-RPC batch is one value."""
+    frames = listed(body.frames[0])
+    if not frames or any(b'"jsonrpc"' in frame for frame in frames):
+        return body
+    return Body(tuple(frames), body.pointer, opaque=True, stream=True)
 
 
 def _word(raw: Raw) -> str:
