@@ -49,41 +49,21 @@ class Happened:
         session, turn = thread.session, thread.turn_of(call_id, turn)
         if ran.arguments:
             text, container = arguments(ran.arguments)
-            self._rows.call_sightings.add(
-                event=event,
-                session=session,
-                turn=turn,
-                wire=self._wire,
-                stage="executor",
-                call_id=call_id,
-                pair_id=call_id,
-                kind=ran.kind,
-                server=ran.server,
-                name=ran.name,
-                text=text,
-                container=container,
-                status=ran.status,
-                owed_by="client",
-                pointer=f"/payload{ran.to_arguments}",
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, self._wire, "executor", None, None, call_id, call_id),
+                    *(ran.kind, ran.server, ran.name, text, container, ran.status, "client", None),
+                    f"/payload{ran.to_arguments}",
+                )
             )
         nth = thread.ran(call_id)
         if thread.is_told(call_id):
             return  # a process in the background ends long after the model had its answer
         done = outcome_of(ran)
-        self._rows.result_sightings.add(
-            event=event,
-            session=session,
-            turn=turn,
-            wire=self._wire,
-            stage="executor",
-            item_id=f"{call_id}@{nth}",
-            call_id=call_id,
-            pair_id=call_id,
-            success=done.success,
-            status=ran.status,
-            error=done.error,
-            text=done.text,
-            container=done.container,
-            structured=done.structured,
-            pointer=f"/payload{ran.to_result}",
+        self._rows.result_sightings.append(
+            (
+                *(event, session, turn, self._wire, "executor", f"{call_id}@{nth}", call_id, call_id),
+                *(None, done.success, ran.status, done.error, done.text, done.container, done.structured, None, None),
+                f"/payload{ran.to_result}",
+            )
         )

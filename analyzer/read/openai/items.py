@@ -128,26 +128,12 @@ class Items:
                 emission = self.ledger.emission(at.session, pair, emission)
             else:
                 self.ledger.called(at.session, pair, emission)
-        text, container = payload
-        self._rows.call_sightings.add(
-            event=at.event,
-            session=at.session,
-            turn=at.turn,
-            wire=self.wire,
-            stage=at.stage,
-            reply=at.reply,
-            item_id=emission,
-            call_id=item.call_id,
-            pair_id=pair,
-            kind=kind,
-            server=server,
-            name=name,
-            text=text,
-            container=container,
-            status=item.status,
-            owed_by=owed_by or at.owed_by,
-            index=at.index,
-            pointer=at.to(member),
+        self._rows.call_sightings.append(
+            (
+                *(at.event, at.session, at.turn, self.wire, at.stage, at.reply, emission, item.call_id, pair),
+                *(kind, server, name, *payload, item.status, owed_by or at.owed_by, at.index),
+                at.to(member),
+            )
         )
 
     def server_of(self, name: str | None, namespace: str | None) -> tuple[str, str | None, str | None]:
@@ -220,23 +206,13 @@ class Items:
     def _answer(
         self, item: Item, at: At, payload: tuple[str | None, str], member: str, *, pair: str | None = None
     ) -> None:
-        text, container = payload
-        self._rows.result_sightings.add(
-            event=at.event,
-            session=at.session,
-            turn=at.turn,
-            wire=self.wire,
-            stage=at.answer,
-            item_id=at.emission or item.id,
-            call_id=item.call_id,
-            pair_id=pair or item.call_id,
-            name=item.name,
-            status=item.status,
-            error=text_of(item.error),
-            text=text,
-            container=container,
-            accepted=at.accepted,
-            pointer=at.to(member),
+        pair = pair or item.call_id
+        self._rows.result_sightings.append(
+            (
+                *(at.event, at.session, at.turn, self.wire, at.answer, at.emission or item.id, item.call_id, pair),
+                *(item.name, None, item.status, text_of(item.error), *payload, None, at.accepted, None),
+                at.to(member),
+            )
         )
 
     def _output(self, item: Item, at: At) -> None:
@@ -308,17 +284,9 @@ class Items:
 
     def _message(self, item: Item, at: At) -> None:
         if at.fresh:
-            self._rows.messages.add(
-                event=at.event,
-                session=at.session,
-                turn=at.turn,
-                item_id=item.id,
-                role=item.role,
-                phase=item.phase,
-                status=item.status,
-                text=words(item.content),
-                pointer=at.to("/content"),
-            )
+            place = (at.event, at.session, at.turn, item.id)
+            said = (item.role, item.phase, item.status, words(item.content))
+            self._rows.messages.append((*place, *said, at.to("/content")))
 
     def _compaction(self, item: Item, at: At) -> None:
         del item

@@ -29,77 +29,35 @@ class PlainItems:
             emission = thread.answered(call_id, item.id)
             output = item.output
             text, container = (output, "text") if isinstance(output, str) else (_joined(output), "parts")
-            self._rows.result_sightings.add(
-                event=event,
-                session=session,
-                turn=turn,
-                wire=wire,
-                stage="echo",
-                item_id=emission,
-                call_id=call_id,
-                pair_id=call_id,
-                name=item.name,
-                status=item.status,
-                text=text,
-                container=container,
-                pointer="/payload/output",
+            self._rows.result_sightings.append(
+                (
+                    *(event, session, turn, wire, "echo", emission, call_id, call_id, item.name, None, item.status),
+                    *(None, text, container, None, None, None, "/payload/output"),
+                )
             )
         elif isinstance(item, FunctionCall):
             call_id, text = item.call_id, item.arguments
             emission = thread.called(call_id, item.id, turn, text)
             kind, server, name = self._items.server_of(item.name, item.namespace)
-            self._rows.call_sightings.add(
-                event=event,
-                session=session,
-                turn=turn,
-                wire=wire,
-                stage="done",
-                item_id=emission,
-                call_id=call_id,
-                pair_id=call_id,
-                kind=kind,
-                server=server,
-                name=name,
-                text=text,
-                container="text",
-                status=item.status,
-                owed_by="client",
-                pointer="/payload/arguments",
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, wire, "done", None, emission, call_id, call_id, kind, server, name, text),
+                    *("text", item.status, "client", None, "/payload/arguments"),
+                )
             )
         elif isinstance(item, Message):
             text = _joined(item.content)
-            self._rows.messages.add(
-                event=event,
-                session=session,
-                turn=turn,
-                item_id=item.id,
-                role=item.role,
-                phase=item.phase,
-                status=item.status,
-                text=text,
-                pointer="/payload/content",
-            )
+            said = (item.role, item.phase, item.status, text, "/payload/content")
+            self._rows.messages.append((event, session, turn, item.id, *said))
         elif isinstance(item, CustomCall):
             call_id, text = item.call_id, item.input
             emission = thread.called(call_id, item.id, turn, text)
             server = None if item.namespace == item.name else item.namespace
-            self._rows.call_sightings.add(
-                event=event,
-                session=session,
-                turn=turn,
-                wire=wire,
-                stage="done",
-                item_id=emission,
-                call_id=call_id,
-                pair_id=call_id,
-                kind="custom",
-                server=server,
-                name=item.name,
-                text=text,
-                container="free",
-                status=item.status,
-                owed_by="client",
-                pointer="/payload/input",
+            self._rows.call_sightings.append(
+                (
+                    *(event, session, turn, wire, "done", None, emission, call_id, call_id, "custom", server),
+                    *(item.name, text, "free", item.status, "client", None, "/payload/input"),
+                )
             )
         return turn
 

@@ -70,6 +70,8 @@ class Transcript:
         self._sessions: Recent[str | None, _Session] = Recent()
         self._shown: Recent[str | None, _Shown] = Recent(50_000)  # by session; they hold whole tables
         self._same: Recent[tuple[str | None, str | None], bool] = Recent(50_000)
+        self._told = b""
+        self._tables = [b"", b""]
 
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
@@ -251,6 +253,8 @@ class Transcript:
     def tell(self, record: Record, event: int, session: str | None, status: str | None) -> None:
         """Append the state of the session where it says something new."""
         text, told, known = bytes(record.text), bytes(record.instructions), self._session(session)
+        # One text for all that have it: Python hashes it once.
+        told = self._told = self._told if told == self._told else told
         state = (record.model, record.parallel_tool_calls, text, hash(told))
         if status is None and known.state == state:
             return
@@ -268,6 +272,7 @@ class Transcript:
         if not tools:
             return
         text = bytes(tools)
+        text = self._tables[side] = self._tables[side] if text == self._tables[side] else text
         if text[:1] not in {b"[", b"n"}:
             detail = "tools is neither a list nor null"
             self.rows.faults.append((event, session, "member_type", pointer or "", detail, None))
