@@ -66,7 +66,7 @@ def audit_large(
     repairers = repairers or Repairers()
     with redacting(redaction), TemporaryDirectory(dir=whole.lot.folder) as name:
         folder = Path(name)
-        index = index_of(whole, fetch, sources, settings.clock_skew)
+        index = index_of(whole, fetch, sources, settings.clock_skew, folder)
         written = Written(whole, index, folder)
         ending = Ending(
             *(whole, index, folder), settings=settings, rules=rules, keep_frames=keep_frames, details=details

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from analyzer.auditing.windows.cuts import cuts_of
 from analyzer.auditing.windows.links import Links, Windows, ghosts_of, links_of
 from analyzer.auditing.windows.seats import Fetch, Seats, rows_of, seats_of
 from analyzer.auditing.windows.seen import SMALL, Seen, hashed
+from analyzer.auditing.windows.shelf import Shelf
 from analyzer.frames import RECORDED, Frames
 from analyzer.read.spill import Large
 from analyzer.replay.state import sessions_of, turns_of
@@ -43,9 +45,12 @@ class Index:
         return states.filter(pl.col("status").is_not_null()).sort("seq", "event").tail(1)["event"]
 
 
-def index_of(whole: Large, fetch: Fetch, sources: pl.DataFrame, skew: float) -> Index:
-    """The index of a session; `sources` are SOURCES, `skew` the seconds that times may go back."""
-    seen = Seen()
+def index_of(whole: Large, fetch: Fetch, sources: pl.DataFrame, skew: float, folder: Path) -> Index:
+    """The index of a session; `sources` are SOURCES, `skew` the seconds that times may go back.
+
+    What takes room meanwhile is written into the folder.
+    """
+    seen = Seen(Shelf(folder))
     for name, rows in whole.frames():
         seen.take(name, rows)
     seats, events = seats_of(whole, seen.all_events(), fetch, sources, skew)
@@ -55,20 +60,25 @@ def index_of(whole: Large, fetch: Fetch, sources: pl.DataFrame, skew: float) -> 
         rows = pl.concat([RECORDED[name].to_frame(), *seen.small[name]]).sort("event", maintain_order=True)
         small[name] = seats.seated(rows.filter(~pl.col("event").is_in(redelivered)))
     sessions, turns = _stated(whole, seats, small, events, seen)
+    time_ends = _ends(whole, events)
+    events = events.drop("time")
     keyed = seen.keyed(seats)
     windows = Windows(seats, cuts_of(events, keyed, seen.weights(events)))
-    ends = turns.select(hashed("turn", 4), event="end_event").drop_nulls()
+    lying = events.filter(pl.col("turn").is_not_null()).select("turn", "seq")
+    lying = lying.select("turn", target=windows.owners(lying["seq"])).unique()
+    del events
+    turn_ends = turns.select(hashed("turn", 4), event="end_event").drop_nulls()
     turn_states = small["turn_states"]
     return Index(
         seats=seats,
         windows=windows,
         links=links_of(windows, keyed),
-        ghosts=ghosts_of(windows, small, events, pl.concat([ends, *seen.begun])),
+        ghosts=ghosts_of(windows, small, lying, pl.concat([turn_ends, *seen.begun])),
         small=small,
         tables=pl.concat([RECORDED["tables"].to_frame(), *seen.tables]).sort("table"),
         sessions=sessions,
         turns=turns,
-        ends=_ends(whole, events),
+        ends=time_ends,
         troubled=seen.errors or small["summaries"].height > 0 or turn_states["status"].is_in(_STOPPED).any(),
     )
 

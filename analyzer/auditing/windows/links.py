@@ -66,9 +66,10 @@ class Links:
 def links_of(windows: Windows, keyed: Keyed) -> Links:
     """The links of a session."""
     shown, said = (frame.with_columns(windows.owners(frame["seq"])) for frame in keyed)
-    ids = pl.concat([shown.select("event", "own", key=name).drop_nulls() for name in KEYS[:3]])
-    ids = pl.concat([ids, said.select("event", "own", key="item").drop_nulls()])
-    by_id, unlinked = _across(ids, MOST_LINKED)
+    lying = {name: [shown.select("event", "own", key=name).drop_nulls()] for name in KEYS[:3]}
+    lying["item"].append(said.select("event", "own", key="item").drop_nulls())
+    across = [_across(pl.concat(lying.pop(name)), MOST_LINKED) for name in KEYS[:3]]
+    by_id, unlinked = pl.concat([ids for ids, _ in across]).unique(), sum(many for _, many in across)
     in_turn = pl.concat([frame.select("event", "own", key="turn").drop_nulls() for frame in (shown, said)])
     by_turn, _ = _across(in_turn, large.WINDOW // _ROOM)
     turns = by_turn.rename({"key": "turn"})
@@ -113,7 +114,7 @@ def _near(shown: pl.DataFrame, cut: int, window: int) -> pl.DataFrame:
 
 def _before(shown: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """`pair, target`: the last results and calls before the calls that a window knows: these part replies."""
-    shown = shown.with_columns(pl.col("turn").fill_null(0))
+    shown = shown.select("pair", "item", "seq", "own", "call", "posted", pl.col("turn").fill_null(0))
     begun = shown.filter("call").sort("seq")
     known = begun.join(pairs, on="pair").select("turn", "seq", "target")
     own = begun.unique(["turn", "own"], keep="first", maintain_order=True).select("turn", "seq", target="own")
@@ -169,11 +170,11 @@ def _beside(windows: Windows, found: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return links.filter(own != links["target"]).sort("event", "target")
 
 
-def ghosts_of(windows: Windows, small: Frames, events: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+def ghosts_of(windows: Windows, small: Frames, lying: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """`event, target`: events of which a window has to know where they stand.
 
-    Those are tables, what else is held of the whole session, and the begin and end of turns. `events` are `event, seq,
-    turn` of all, `turns` are `turn, event` of the latter.
+    Those are tables, what else is held of the whole session, and the begin and end of turns. `lying` are `turn,
+    target`, the windows that turns lie in, `turns` are `turn, event` of the latter.
     """
     shown = small["showings"].sort("scope", "seq", "event")
     again = pl.col("table").eq_missing(pl.col("table").shift(1)) & (pl.col("scope") != "add")
@@ -188,6 +189,4 @@ def ghosts_of(windows: Windows, small: Frames, events: pl.DataFrame, turns: pl.D
         since, until = windows.span(window)
         near = [whole.filter(pl.col("seq") < since).tail(1), whole.filter(pl.col("seq") > until).head(1)]
         found.append(pl.concat(near).select("event", target=pl.lit(window, pl.Int64)))
-    lying = events.filter(pl.col("turn").is_not_null())
-    lying = lying.select("turn", windows.owners(lying["seq"]).alias("target")).unique()
     return _beside(windows, [*found, turns.join(lying, on="turn")])

@@ -50,11 +50,13 @@ def seats_of(
     `events` are `event, source, number, time, kind, id, turn` of all of them, the ids as hashes; `sources` are SOURCES,
     `skew` the seconds that times may go back.
     """
-    placed = ordered(events.sort("event").with_columns(session=_named(whole.session)))
+    placed = ordered(events.with_columns(session=_named(whole.session)))
     order = placed["order"][0]
     placed = placed.drop("session", "order", "kind")
     marks = _marks(whole, placed, fetch)
-    steps = _steps(placed.join(marks, on="event", how="left", maintain_order="left"), sources, skew)
+    placed = placed.drop("id")
+    copy = placed.select("event").join(marks, on="event", how="left", maintain_order="left")["copy"]
+    steps = _steps(placed.with_columns(copy), sources, skew)
     seq = None if order in ("file", "files", None) else placed["seq"]
     return Seats(placed["event"], seq, order, marks, steps), placed.select("event", "seq", "turn", "time")
 
@@ -70,7 +72,9 @@ def rows_of(whole: Large, events: pl.Series) -> pl.DataFrame:
 
 def _marks(whole: Large, events: pl.DataFrame, fetch: Fetch) -> pl.DataFrame:
     """`event, copy` of the events that share their id with another."""
-    twice = events.filter(pl.col("id").is_not_null() & pl.col("id").is_duplicated()).select("event", "seq")
+    ids = events["id"].drop_nulls().sort()  # sorting takes a fraction of the memory that hashing does
+    again = ids.filter(ids == ids.shift()).unique()
+    twice = events.filter(pl.col("id").is_in(again.implode())).select("event", "seq")
     rows = rows_of(whole, twice["event"]).join(twice, on="event", how="left", maintain_order="left")
     return copies(rows, fetch).select("event", "copy")
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from analyzer.auditing.windows.seats import Seats
+from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.kept import anew
 from analyzer.frames import RECORDED
 from analyzer.read import large
@@ -32,9 +33,10 @@ class Keyed(NamedTuple):
 
 
 class Seen:
-    """What is kept of the rows of a session while they are gone through."""
+    """What is kept of the rows of a session while they are gone through, that of showings and messages on disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
         self._events = [
             pl.DataFrame(
                 schema={
@@ -51,12 +53,12 @@ class Seen:
         self.wires: set[str] = set()
         self.errors = False
         self.begun = [pl.DataFrame(schema={"turn": pl.UInt64, "event": pl.Int64})]
-        self._sizes = [pl.DataFrame(schema={"event": pl.Int64, "bytes": pl.Int64})]
+        shelf.put("sizes", pl.DataFrame(schema={"event": pl.Int64, "bytes": pl.Int64}))
         keys = dict.fromkeys(KEYS, pl.UInt64)
         kinds = {"call": pl.Boolean, "posted": pl.Boolean}
-        self._shown = [pl.DataFrame(schema={"event": pl.Int64, **keys, **kinds})]
+        shelf.put("shown", pl.DataFrame(schema={"event": pl.Int64, **keys, **kinds}))
         said = {"event": pl.Int64, "key": pl.UInt64, "item": pl.UInt64, "turn": pl.UInt64}
-        self._said = [pl.DataFrame(schema={**said, "other": pl.Boolean, "assistant": pl.Boolean})]
+        shelf.put("said", pl.DataFrame(schema={**said, "other": pl.Boolean, "assistant": pl.Boolean}))
 
     def all_events(self) -> pl.DataFrame:
         """`event, source, number, time, kind, id, turn` of all events; they are not held any longer."""
@@ -71,18 +73,18 @@ class Seen:
         elif name == "events":
             self._take_events(rows)
         elif name in SMALL:
-            self.small[name].append(anew(rows))
+            self.small[name].append(_alike(anew(rows)) if name == "session_states" else anew(rows))
         if name in BIG:
-            self._sizes.append(sizes_of(name, rows).group_by("event").agg(pl.col("bytes").sum()))
+            self._shelf.put("sizes", sizes_of(name, rows).group_by("event").agg(pl.col("bytes").sum()))
             if name == "messages":
-                self._said.append(rows.select(self._said[0].columns[0], **_message_keys()))
+                self._shelf.put("said", rows.select("event", **_message_keys()))
             else:
                 self.wires.update(rows["wire"].drop_nulls().unique() if name == "call_sightings" else ())
                 kinds = {
                     "call": pl.lit(name == "call_sightings"),
                     "posted": ~pl.col("stage").is_in(["echo", "history"]),
                 }
-                self._shown.append(rows.select("event", **keys_of_rows(name), **kinds))
+                self._shelf.put("shown", rows.select("event", **keys_of_rows(name), **kinds))
 
     def _take_events(self, rows: pl.DataFrame) -> None:
         self.errors |= (rows["kind"] == "error").any()
@@ -97,24 +99,24 @@ class Seen:
 
     def weights(self, events: pl.DataFrame) -> pl.Series:
         """What the events weigh up to each, in the order in which they happened."""
-        sizes = pl.concat(self._sizes).group_by("event").agg(pl.col("bytes").sum())
+        sizes = self._shelf.whole("sizes").group_by("event").agg(pl.col("bytes").sum())
+        found = events.select("event").join(sizes, on="event", how="left", maintain_order="left")["bytes"]
         # Texts are held twice while they are judged.
         weight = 1 + 2 * pl.col("bytes").fill_null(0) / large.HEAVY
-        return (
-            events.select("event", "seq")
-            .join(sizes, on="event", how="left", maintain_order="left")
-            .sort("seq")
-            .select(weight.cum_sum())
-            .to_series()
-        )
+        return events.select("seq", found).sort("seq").select(weight.cum_sum()).to_series()
 
     def keyed(self, seats: Seats) -> Keyed:
         """The rows by what they hang together with."""
+        return Keyed(*(seats.seated(self._shelf.whole(name)) for name in ("shown", "said")))
 
-        def placed(frames: list[pl.DataFrame]) -> pl.DataFrame:
-            return seats.seated(pl.concat(frames))
 
-        return Keyed(placed(self._shown), placed(self._said))
+def _alike(states: pl.DataFrame) -> pl.DataFrame:
+    """SESSION_STATES whose equal instructions are held once: each state says them again."""
+    texts = states.select("instructions", same="instructions").unique("instructions")
+    same = states.select("instructions").join(
+        texts, on="instructions", how="left", nulls_equal=True, maintain_order="left"
+    )
+    return states.with_columns(same["same"].alias("instructions"))
 
 
 def keys_of_rows(name: str) -> dict[str, pl.Expr]:
