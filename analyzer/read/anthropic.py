@@ -162,17 +162,18 @@ class AnthropicMessages(RecordAdapter[Record]):
         if asked is None and not exchange.url:
             return False
         self._exchanges += 1
-        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
+        refused = exchange.status is not None and exchange.status >= _REFUSED
+        pieces = pieces_of(response.frames) if response is not None and response.stream and not refused else None
+        faults = unread(request, response if pieces is None else None)
+        self._rows.faults += [(place.event, None, *fault) for fault in faults]
         self._replies.end()
         self._requests.flush(None)
         if asked is not None and request is not None:
             self._replies.end()
             self._requests.take(asked, _of(place, request))
-        refused = exchange.status is not None and exchange.status >= _REFUSED
         taken = False
         if response is not None and not refused:
             inside = _of(place, response)
-            pieces = pieces_of(response.frames) if response.stream else None
             for piece in pieces or ():
                 if piece.type != "ping":
                     name = name_of(piece.message) if piece.type == "message_start" else None

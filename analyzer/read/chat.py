@@ -18,7 +18,7 @@ from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.chunks import Choice as Piece
-from analyzer.read.openai.chunks import Pieces, chunks_of, pieces_of
+from analyzer.read.openai.chunks import Chunk, Pieces, chunks_of, pieces_of
 from analyzer.read.openai.completions import (
     LISTS,
     ROLES,
@@ -36,7 +36,6 @@ from analyzer.read.openai.completions import (
     wire_of,
 )
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body as Half
 from analyzer.read.openai.exchange import exchange_of
 from analyzer.read.openai.messages import refused, said_in, said_of
 from analyzer.read.records import Block
@@ -166,9 +165,8 @@ class OpenAIChat(RecordAdapter[Record]):
         if asked is None and not exchange.url:
             return False
         self._exchanges += 1
-        self._exchanged.append(
-            *(exchange, place, self._records), asked=asked, ask=self._ask, take=self._inside, stream=self._streamed
-        )
+        ways: dict[str, Any] = {"ask": self._ask, "take": self._inside, "pieces": chunks_of, "piece": self._chunk}
+        self._exchanged.append(exchange, place, self._records, asked=asked, **ways)
         return True
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -243,15 +241,12 @@ class OpenAIChat(RecordAdapter[Record]):
 
     # --- streams ----------------------------------------------------------------------------------------------------
 
-    def _streamed(self, body: Half[Record], place: Place) -> bool:
-        """The body of a streamed response, if it holds nothing but pieces."""
-        chunks = chunks_of(body.frames)
-        for each in chunks or ():
-            self._piece(each.choices or [], each.id or "", place)
-            if first(each.error) == b"{":
-                self._end()
-                self._dialogue.fail(place)
-        return chunks is not None
+    def _chunk(self, chunk: Chunk, place: Place) -> None:
+        """An event of a streamed response that was kept as a text."""
+        self._piece(chunk.choices or [], chunk.id or "", place)
+        if first(chunk.error) == b"{":
+            self._end()
+            self._dialogue.fail(place)
 
     def _piece(self, choices: Sequence[Piece], name: str, place: Place, native: str = "chunk") -> None:
         stream = self._stream

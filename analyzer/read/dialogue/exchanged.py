@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,6 +16,7 @@ from analyzer.read.values import first
 
 _REFUSED = 400
 R = TypeVar("R", bound=Recorded)
+P = TypeVar("P")
 
 
 class Exchanged:
@@ -35,12 +36,16 @@ class Exchanged:
         asked: R | None,
         ask: Callable[[R, Place], object],
         take: Callable[[R, bytes, Place], object],
-        stream: Callable[[Body[R], Place], bool] | None = None,
+        pieces: Callable[[tuple[bytes, ...]], Sequence[P] | None] = lambda _: None,
+        piece: Callable[[P, Place], object] = lambda *_: None,
     ) -> None:
-        """Append a request, if it could be read, and what came back; `stream` may take a streamed one as a whole."""
+        """Append a request, if it could be read, and what came back; a streamed one may be `pieces`, read at once."""
         request, response = exchange.request, exchange.response
         place = place if exchange.when is None else msgspec.structs.replace(place, when=exchange.when)
-        self._rows.faults += [(place.event, None, *fault) for fault in unread(request, response)]
+        refused = exchange.status is not None and exchange.status >= _REFUSED
+        stream = pieces(response.frames) if response is not None and response.stream and not refused else None
+        faults = unread(request, response if stream is None else None)
+        self._rows.faults += [(place.event, None, *fault) for fault in faults]
         self._end()
         self._dialogue.forget()
         before = self._dialogue.cursor.next
@@ -48,12 +53,12 @@ class Exchanged:
             ask(asked, _of(place, request))
         if response is not None:
             inside = _of(place, response)
-            refused = exchange.status is not None and exchange.status >= _REFUSED
-            if refused or stream is None or not response.stream or not stream(response, inside):
-                for found in decoding.values(response, response.frames):
-                    if not refused or first(found.record.error) == b"{":
-                        take(found.record, found.text, inside)
-                        refused = False
+            for each in stream or ():
+                piece(each, inside)
+            for found in decoding.values(response, response.frames) if stream is None else ():
+                if not refused or first(found.record.error) == b"{":
+                    take(found.record, found.text, inside)
+                    refused = False
             if refused:
                 self._dialogue.fail(place)
         self._end()

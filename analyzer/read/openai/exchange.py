@@ -205,7 +205,10 @@ def opened(text: str, pointer: str) -> Body[Any] | None:
 def _frames(text: str) -> tuple[bytes, ...]:
     """The data of the events of a stream."""
     frames: list[bytes] = []
-    for event in text.encode("utf-8", "replace").split(b"\n\n") if "\r" not in text else ():
+    events = text.encode("utf-8", "replace").split(b"\n\n") if "\r" not in text else []
+    if text.count("\n") == 2 * len(events) - 2:  # each is one line
+        return tuple([event[5:].removeprefix(b" ") for event in events if event.startswith(b"data:")])
+    for event in events:
         start = 5 if event.startswith(b"data:") else event.find(b"\ndata:") + 6
         if event.find(b"\n", start) > 0:
             break  # more than one line of data, or lines behind it
