@@ -165,7 +165,7 @@ class OpenAIChat(RecordAdapter[Record]):
         if asked is None and not exchange.url:
             return False
         self._exchanges += 1
-        ways: dict[str, Any] = {"ask": self._ask, "take": self._inside, "pieces": chunks_of, "piece": self._chunk}
+        ways: dict[str, Any] = {"ask": self._ask, "take": self._inside, "pieces": chunks_of, "streamed": self._streamed}
         self._exchanged.append(exchange, place, self._records, asked=asked, **ways)
         return True
 
@@ -241,23 +241,29 @@ class OpenAIChat(RecordAdapter[Record]):
 
     # --- streams ----------------------------------------------------------------------------------------------------
 
-    def _chunk(self, chunk: Chunk, place: Place) -> None:
-        """An event of a streamed response that was kept as a text."""
-        self._piece(chunk.choices or [], chunk.id or "", place)
-        if first(chunk.error) == b"{":
-            self._end()
-            self._dialogue.fail(place)
+    def _streamed(self, chunks: Sequence[Chunk], place: Place) -> None:
+        """The events of a streamed response that was kept as a text."""
+        for chunk in chunks:
+            self._open(chunk.id or "", place).add(chunk.choices or ())
+            if first(chunk.error) == b"{":
+                self._end()
+                self._dialogue.fail(place)
 
-    def _piece(self, choices: Sequence[Piece], name: str, place: Place, native: str = "chunk") -> None:
+    def _piece(self, choices: Sequence[Piece], name: str, place: Place, native: str) -> None:
+        stream = self._open(name, place)
+        if not place.opaque:
+            self._dialogue.move(place)
+            self._dialogue.cursor.event(native, "delta", self._dialogue.session)
+        stream.add(choices)
+
+    def _open(self, name: str, place: Place) -> Pieces:
+        """The streamed reply of that name, which comes here."""
         stream = self._stream
         if stream is None or (name and stream.id and stream.id != name):
             self._end()
             stream = self._stream = Pieces(name, place)
-        if not place.opaque:
-            self._dialogue.move(place)
-            self._dialogue.cursor.event(native, "delta", self._dialogue.session)
         stream.place = place
-        stream.add(choices)
+        return stream
 
     def _end(self) -> None:
         """The streamed reply is whole, or it breaks off."""

@@ -37,7 +37,7 @@ class Exchanged:
         ask: Callable[[R, Place], object],
         take: Callable[[R, bytes, Place], object],
         pieces: Callable[[tuple[bytes, ...]], Sequence[P] | None] = lambda _: None,
-        piece: Callable[[P, Place], object] = lambda *_: None,
+        streamed: Callable[[Sequence[P], Place], object] = lambda *_: None,
     ) -> None:
         """Append a request, if it could be read, and what came back; a streamed one may be `pieces`, read at once."""
         request, response = exchange.request, exchange.response
@@ -53,8 +53,8 @@ class Exchanged:
             ask(asked, _of(place, request))
         if response is not None:
             inside = _of(place, response)
-            for each in stream or ():
-                piece(each, inside)
+            if stream:
+                streamed(stream, inside)
             for found in decoding.values(response, response.frames) if stream is None else ():
                 if not refused or first(found.record.error) == b"{":
                     take(found.record, found.text, inside)

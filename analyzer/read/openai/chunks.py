@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -10,13 +11,13 @@ from analyzer.read.dialogue import Call, Said
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.messages import Function, ToolCall
-from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
+from analyzer.read.values import ABSENT, Int64, Raw, text_of
 
 
 class Delta(msgspec.Struct, gc=False):
     """A piece of a message."""
 
-    content: Raw = ABSENT
+    content: Any = None
     tool_calls: list[ToolCall] | None = None
     function_call: Function | None = None
 
@@ -66,8 +67,8 @@ class Pieces(msgspec.Struct):
                 continue
             delta = choice.delta
             if delta is not None:
-                if first(delta.content) == b'"' and (text := text_of(delta.content)):
-                    self.texts.append(text)
+                if delta.content and type(delta.content) is str:
+                    self.texts.append(delta.content)
                 for position, each in enumerate(delta.tool_calls or ()):
                     self._call(each, each.index if each.index is not None else position)
                 if delta.function_call is not None:
