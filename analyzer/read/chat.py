@@ -2,7 +2,8 @@
 
 Every request resends the whole history. What was sent before is passed over; what comes back changed is a copy (stage
 history) of the call or result it shows. A list without a model and without a reply is a conversation of its own, whose
-calls are the model's. Calls that the provider refused, and gave to nobody, stand in the error's text.
+calls are the model's. Replies of Ollama's own API stand in the same conversations. Calls that the provider refused, and
+gave to nobody, stand in the error's text.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding, Usual
-from analyzer.read.dialogue import Ask, Dialogue, Said
+from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
 from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
+from analyzer.read.openai import ollama
 from analyzer.read.openai.chunks import Choice as Piece
 from analyzer.read.openai.chunks import Chunk, Pieces, chunks_of, pieces_of
 from analyzer.read.openai.completions import (
@@ -49,13 +51,17 @@ class OpenAIChat(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "openai-chat"
-    title: ClassVar[str] = "Chat completions: bodies, exchanges, streams, message lists, tau-bench, tau2, SWE-agent"
+    title: ClassVar[str] = (
+        "Chat completions: bodies, exchanges, streams, message lists, Ollama, tau-bench, tau2, SWE-agent"
+    )
     known_by: ClassVar[str] = (
         "bodies of object `chat.completion`, `chat.completion.chunk`; `messages` with `tool_calls`, role `tool` or "
-        "tools that hold a `function`; exchanges under /chat/completions; lists named `traj`, `history`, `simulations`"
+        "tools that hold a `function`; exchanges under /chat/completions; lists named `traj`, `history`, "
+        "`simulations`; Ollama's replies (a `message` beside `done`) and exchanges under /api/chat"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
+        "A result without an id goes to the first open call of its name; without a name, to the first without an id.",
         "A result has no flag: whether the tool succeeded can only be guessed from its words.",
         "Output schemas are not on this wire: give them as contract files.",
         "Lists of messages and trajectories mostly hold no tool table: give it with --contracts.",
@@ -71,6 +77,7 @@ class OpenAIChat(RecordAdapter[Record]):
         self._dialogue = Dialogue(self.name, rows, said_of)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._stream: Pieces | None = None
+        self._ollama = ollama.Replies(self._dialogue)
         self._memories = (self._dialogue,)
 
     knows = staticmethod(knows)
@@ -87,8 +94,9 @@ class OpenAIChat(RecordAdapter[Record]):
         others = super().read(block)
         # Where most are exchanges a bare body is looked for in vain.
         self._records.usual = None if self._exchanges > len(block.raw) // 2 else self._bodies
-        if self._stream is not None:  # it may end in the next block
-            self._stream.place = self._records.placed(block, self._stream.place)
+        for stream in (self._stream, self._ollama.open):
+            if stream is not None:  # it may end in the next block
+                stream.place = self._records.placed(block, stream.place)
         return others
 
     def _usual(self, body: Body, event: int) -> bool:
@@ -116,6 +124,10 @@ class OpenAIChat(RecordAdapter[Record]):
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         if record.choices and first(record.choices) == b"[":
             self._choices(record, place)
+            return True
+        if record.done is not None and first(record.message) == b"{":
+            self._end(ollama_too=False)
+            self._ollama.take(record.message, place, done=record.done, stop=record.done_reason)
             return True
         name = list_in(record)
         if name == "simulations":
@@ -187,7 +199,7 @@ class OpenAIChat(RecordAdapter[Record]):
         self._dialogue.ask(ask, place, wire=wire_of(ask.listing))
 
     def _request(self, record: Record | Body, model: str | None, name: str, listing: Raw, place: Place) -> None:
-        if self._stream is not None:
+        if self._stream is not None or self._ollama.open is not None:
             self._end()
         session, (tools, tools_to) = record.session_id or record.conversation_id, _table(record)
         ask = Ask([], LISTS[name], session, "", False, tools, tools_to, "chat", model, record.parallel_tool_calls)
@@ -232,6 +244,8 @@ class OpenAIChat(RecordAdapter[Record]):
             self._dialogue.move(place)
             return self._dialogue.cursor.event(native or "choices", "notice", self._dialogue.session)[0]
         native = native or "chat.completion"
+        if len(replies) > 1:
+            replies = [unchosen(*each) for each in zip(replies, stops, strict=True)]
         answer = self._dialogue.answer
         event = answer(replies[0], place, native=native, to="/choices/0/message", reply=name, stop=stops[0])
         for index, said in enumerate(replies[1:], 1):
@@ -265,13 +279,19 @@ class OpenAIChat(RecordAdapter[Record]):
         stream.place = place
         return stream
 
-    def _end(self) -> None:
+    def _end(self, *, ollama_too: bool = True) -> None:
         """The streamed reply is whole, or it breaks off."""
+        if ollama_too:
+            self._ollama.end()
         stream, self._stream = self._stream, None
         if stream is not None:
             place = msgspec.structs.replace(stream.place, opaque=True)
             how: dict[str, Any] = {"native": _CHUNK, "reply": stream.id or None, "stage": "stream"}
-            self._dialogue.answer(stream.said(), place, stop=stream.stop, **how)
+            if not stream.others:
+                self._dialogue.answer(stream.said(), place, stop=stream.stop, **how)
+            for index, each in sorted({0: stream, **stream.others}.items()) if stream.others else ():
+                how["reply"] = f"{stream.id or place.event}#{index}" if index else how["reply"]
+                self._dialogue.answer(unchosen(each.said(), each.stop), place, stop=each.stop, **how)
 
 
 def _table(record: Record | Body) -> tuple[bytes, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,138 @@ def test_deltas_add_up_to_calls_even_where_every_call_has_index_0(tmp_path: Path
     assert found.frames["calls"].select("call_id", "text").rows() == [("c1", '{"at":"x"}'), ("c2", '{"at":"y"}')]
     assert found.frames["calls"]["copies"].to_list() == [1, 1]
     assert found.frames["sessions"].height == 1
+
+
+def pieces(*deltas: dict[str, Any], stop: str | None = "tool_calls", index: int = 0) -> list[dict[str, Any]]:
+    """The events of a stream, a list of calls' pieces for each."""
+    ends = [*[(delta, None) for delta in deltas], ({}, stop)]
+    choices = [{"index": index, "delta": delta, "finish_reason": end} for delta, end in ends]
+    return [{"id": "r1", "object": "chat.completion.chunk", "choices": [each]} for each in choices]
+
+
+def piece(text: Any = None, *, name: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"tool_calls": [{**more, "function": {"name": name, "arguments": text}}]}
+
+
+@pytest.mark.parametrize(
+    ("deltas", "expected"),
+    [
+        ([piece("", name="look", id="a"), piece('{"at":'), piece('"x"}')], [("a", "x")]),
+        (
+            [piece('{"at":"x"}', name="look", id="a"), piece('{"at":"y"}', name="look", id="b")],
+            [("a", "x"), ("b", "y")],
+        ),
+        ([piece('{"at":"x"}', name="look"), piece('{"at":"y"}', name="look")], [(None, "x"), (None, "y")]),
+        (
+            [piece("", name="look", id="a"), piece('{"at":', name="", id=""), piece('"x"}', name="", id="")],
+            [("a", "x")],
+        ),
+        (
+            [piece("", name="look", id="a"), piece('{"at":', name="look", id="a"), piece('"x"}', name="look")],
+            [("a", "x")],
+        ),
+        ([piece("", name="look", id="a"), piece('{"at":', id="b"), piece('"x"}', id="c")], [("a", "x")]),
+        (
+            [piece('{"at":"x"}', name="look", id="a"), piece("", name="look", id="b"), piece('{"at":"y"}')],
+            [("a", "x"), ("b", "y")],
+        ),
+        ([piece("", name="lo", id="a"), piece('{"at":"x"}', name="ok")], [("a", "x")]),
+        ([piece({"at": "x"}, name="look", id="a")], [("a", "x")]),
+        ([piece(None, name="look", id="a"), piece('{"at":"x"}'), {"tool_calls": None}], [("a", "x")]),
+    ],
+)
+@pytest.mark.parametrize("numbered", [True, False])
+def test_pieces_of_calls_as_hosts_write_them(
+    tmp_path: Path, deltas: list[dict[str, Any]], expected: list[tuple[str | None, str]], numbered: bool
+) -> None:
+    if numbered:
+        deltas = [{"tool_calls": [{**call, "index": 0} for call in each["tool_calls"] or ()]} for each in deltas]
+    found = audited(tmp_path, asked(user("go")), *pieces(*deltas))
+    made = found.frames["calls"].select("call_id", "name", "text").rows()
+    assert [(call_id, name, json.loads(text)["at"]) for call_id, name, text in made] == [
+        (call_id, "look", at) for call_id, at in expected
+    ]
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["valid"] * len(expected)
+
+
+def test_every_alternative_of_a_stream_is_read(tmp_path: Path) -> None:
+    first, second = (
+        pieces(piece('{"at":"x"}', name="look", id="a")),
+        pieces(piece('{"at":3}', name="look", id="b"), index=1),
+    )
+    mixed = [each for pair in zip(first, second, strict=True) for each in pair]
+    found = audited(tmp_path, asked(user("go")), *mixed)
+    assert found.frames["calls"].select("call_id", "text").rows() == [("a", '{"at":"x"}'), ("b", '{"at":3}')]
+    assert found.frames["calls"]["reply"].n_unique() == 2
+    assert errors(found) == {"args-schema-mismatch"}
+
+
+def test_another_alternative_is_nothing_that_goes_on_without_a_result(tmp_path: Path) -> None:
+    reply = replied("r1", calls("a"))
+    reply["choices"].append({"index": 1, "message": calls("b"), "finish_reason": "tool_calls"})
+    assert errors(audited(tmp_path, asked(user("go")), reply)) == set()
+    went = asked(user("go"), calls("a"), gives("a"), user("and?"))
+    assert errors(audited(tmp_path, asked(user("go")), reply, went)) == set()
+
+
+# --- Ollama ---------------------------------------------------------------------------------------------------
+
+
+def makes(*arguments: Any) -> dict[str, Any]:
+    listed = [{"function": {"name": "look", "arguments": each}} for each in arguments]
+    return {"role": "assistant", "content": "", "tool_calls": listed}
+
+
+def native(message: dict[str, Any], *, done: bool = True) -> dict[str, Any]:
+    ends = {"done_reason": "stop", "total_duration": 1} if done else {}
+    return {"model": "m", "created_at": "2026-11-30T11:00:00Z", "message": message, "done": done, **ends}
+
+
+def recorders(name: str, request: dict[str, Any], *replies: dict[str, Any]) -> list[Any]:
+    """A request and the reply to it as people record them."""
+    asks = {"method": "POST", "url": "http://localhost:11434/api/chat", "body": request}
+    whole = replies[0] if len(replies) == 1 else "".join(json.dumps(each) + "\n" for each in replies)
+    return {
+        "bodies": [request, *replies],
+        "exchange": [{"request": request, "response": replies[0] if len(replies) == 1 else list(replies)}],
+        "http": [{"request": asks, "response": {"status": 200, "body": whole}}],
+    }[name]
+
+
+@pytest.mark.parametrize("recorder", ["bodies", "exchange", "http"])
+@pytest.mark.parametrize("result", [{"tool_name": "look"}, {"name": "look"}, {}])
+def test_ollama_needs_no_ids_and_no_texts(tmp_path: Path, recorder: str, result: dict[str, Any]) -> None:
+    made, first = makes({"at": 3}, {"at": "x"}), asked(user("go"))
+    gave = [{"role": "tool", "content": each, **result} for each in ("A", "B")]
+    log = recorders(recorder, first, native(made))
+    log += recorders(recorder, asked(user("go"), made, *gave), native({"role": "assistant", "content": "so"}))
+    found = audited(tmp_path, *log)
+    pairs = found.frames["calls"].join(found.frames["results"], on="result", suffix="_of").sort("call")
+    assert pairs.select("wire", "text", "text_of").rows() == [
+        ("ollama", '{"at": 3}', "A"),
+        ("ollama", '{"at": "x"}', "B"),
+    ]
+    assert found.frames["sessions"].height == 1
+    assert errors(found) == {"args-schema-mismatch"}
+    assert found.findings.filter(pl.col("slug").is_in(["finish-reason-mismatch", "event-unknown"])).is_empty()
+
+
+@pytest.mark.parametrize("recorder", ["bodies", "exchange", "http"])
+def test_pieces_of_ollama_hold_whole_calls(tmp_path: Path, recorder: str) -> None:
+    said = [{"role": "assistant", "content": "I "}, {"role": "assistant", "content": "look."}, makes({"at": 3})]
+    stream = [*[native(each, done=False) for each in said], native({"role": "assistant", "content": ""})]
+    log = recorders(recorder, asked(user("go")), *stream)
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"].select("name", "text", "container").rows() == [("look", '{"at": 3}', "object")]
+    assert errors(found) == {"args-schema-mismatch"}
+    assert "I look." in recorded(lines(*log))[1]["messages"]["text"].to_list()
+
+
+def test_ids_are_owed_where_arguments_are_texts(tmp_path: Path) -> None:
+    made = calls(None)
+    found = audited(tmp_path, asked(user("go"), made, {"role": "tool", "tool_call_id": None, "content": "seen"}))
+    assert found.frames["calls"]["result"].to_list() == [0]
+    assert errors(found) == {"call-id-invalid"}
 
 
 def test_a_stream_that_breaks_off_holds_a_call_that_is_cut(tmp_path: Path) -> None:

@@ -6,6 +6,6 @@ a later request is a copy (stage history). Where a wire has no ids, results find
 """
 
 from analyzer.read.dialogue.requests import Dialogue
-from analyzer.read.dialogue.said import Ask, Call, Result, Said
+from analyzer.read.dialogue.said import Ask, Call, Result, Said, unchosen
 
-__all__ = ["Ask", "Call", "Dialogue", "Result", "Said"]
+__all__ = ["Ask", "Call", "Dialogue", "Result", "Said", "unchosen"]

@@ -31,6 +31,8 @@ class Conversation(msgspec.Struct, eq=False):
     table: bytes = b""
     state: tuple[str | bool | None, ...] = ()
     """Model, parallel calls, text format, instructions."""
+    wire: str | None = None
+    """Another wire than the adapter's, once it is known."""
     walk: Any = None
     """The `Walk` at the end of these messages."""
     text: bytes = b""
@@ -79,6 +81,8 @@ class Walk(msgspec.Struct, eq=False):
             self._join(self.before)
         if self.positional or call_id is None:
             found = [each for each in self.open if call_id is not None and each[1] == call_id]
+            if call_id is None and name is None:  # order is all there is
+                found = [each for each in self.open if not each[1]]
             # An id of its own that names another call is no answer to this one.
             found = found or [each for each in self.open if each[2] == name and (call_id is None or each[1] is None)]
             pair_id = found[0][0] if found else call_id or f"{name}{UNASKED}"

@@ -6,14 +6,12 @@ from collections.abc import Callable
 
 from analyzer.read.dialogue.conversation import Conversation, Walk
 from analyzer.read.dialogue.memory import Conversations
-from analyzer.read.dialogue.said import Ask, Call, Said
+from analyzer.read.dialogue.said import CUT, Ask, Call, Said
 from analyzer.read.dialogue.sightings import Sightings
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
-#: How replies end that ran into their limit: the last call may not be whole.
-_CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 _UNSAID = (None, None, None, None)
 
 
@@ -71,6 +69,7 @@ class Dialogue:
         cursor.advance(place)
         conversation, known, said, digests = self._conversations.find(asked)
         before, session = len(conversation.digests), conversation.session
+        wire = conversation.wire = wire or conversation.wire
         if not own:
             self._settings(asked, cursor.event("request.create", "request", session, turn=self.turn), conversation)
         elif not said or asked.tools or asked.model is not None:  # a list needs an event of its own
@@ -170,19 +169,21 @@ class Dialogue:
         stop: str | None = None,
         stage: str = "item",
         kind: str = "item",
+        wire: str | None = None,
     ) -> int:
         """Append a reply of the model, one event; its number. `to` leads from the event to the message."""
         conversation = self._asked
         if conversation is None or not (self._waiting or conversation.replies):
             conversation = self._asked = Conversation(self.name(reply or f"{self._wire}-reply"))
         self._waiting = False
+        conversation.wire = wire or conversation.wire
         self.cursor.advance(place)
         session = conversation.session
         event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
         reply = reply or f"reply {event}"
         to = "" if opaque else to
         self.made = []
-        if stop in _CUT and said.calls:
+        if stop in CUT and said.calls:
             said.calls[-1].status = said.calls[-1].status or "incomplete"
         if said.calls or said.results:
             self._answered(said, conversation, (event, session, reply, to), stage, opaque=opaque)
@@ -198,17 +199,17 @@ class Dialogue:
     ) -> None:
         """Append the calls and results in a reply."""
         event, session, reply, to = where
-        sightings = self._sightings
+        sightings, wire = self._sightings, conversation.wire
         sightings.turn = self.turn
         known: Walk | None = conversation.walk
         walk = Walk(conversation.emitted, self._positional) if known is None else known.branch()
         for call in said.calls:
             pair_id, emission = walk.call(call.call_id, call.name, reply)
             self.made.append((pair_id, call.call_id, call.name))
-            sightings.call(event, session, stage, reply, emission, pair_id, "" if opaque else to + call.to, call)
+            sightings.call(event, session, stage, reply, emission, pair_id, "" if opaque else to + call.to, call, wire)
         for result in said.results:
             pair_id, emission, _ = walk.result(result.call_id, result.name)
-            sightings.result(event, session, "echo", emission, pair_id, "" if opaque else to + result.to, result)
+            sightings.result(event, session, "echo", emission, pair_id, "" if opaque else to + result.to, result, wire)
         self._conversations.owns(conversation, said.calls)
 
     def fail(self, place: Place, native: str = "error") -> int:

@@ -6,6 +6,9 @@ import msgspec
 
 from analyzer.read.recover import Fault
 
+#: How replies end that ran into their limit: the last call may not be whole.
+CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+
 
 class Call(msgspec.Struct, gc=False):
     """A call in a message; `to` leads from the message to its arguments."""
@@ -19,6 +22,8 @@ class Call(msgspec.Struct, gc=False):
     server: str | None = None
     status: str | None = None
     owed_by: str = "client"
+    wire: str | None = None
+    """Another wire than that of its conversation, where the call itself shows it."""
 
 
 class Result(msgspec.Struct, gc=False):
@@ -45,6 +50,16 @@ class Said(msgspec.Struct, gc=False):
     faults: list[Fault] = []
     item_id: str | None = None
     phase: str | None = None
+
+
+def unchosen(said: Said, stop: str | None) -> Said:
+    """One of several alternatives of a reply: the client goes on with one of them, the calls of the others are let go.
+
+    `stop` says how it ended: where it may be cut, its last call stays as it is.
+    """
+    for call in said.calls[: -1 if stop in CUT else None]:
+        call.status = call.status or "abandoned"
+    return said
 
 
 class Ask(msgspec.Struct, gc=False):

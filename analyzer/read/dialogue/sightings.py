@@ -32,7 +32,7 @@ class Sightings:
                 event,
                 session,
                 self.turn,
-                wire or self._wire,
+                call.wire or wire or self._wire,
                 stage,
                 reply,
                 emission if self.turn is None else None,

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from analyzer.read.dialogue import Call, Dialogue, Said
+from analyzer.read.dialogue import Call, Dialogue, Said, unchosen
 from analyzer.read.google.contents import said_of
 from analyzer.read.google.pieces import go_on
 from analyzer.read.members import held
@@ -79,10 +79,11 @@ class Replies:
             ((nth, each) for nth, each in enumerate(candidates) if each.index in (None, 0)), (0, Candidate())
         )
         if self._stream is None and not place.opaque and (chosen.stop is not None or not candidates):
-            event = self._whole(chosen, place, nth, response or None)
+            several = len(candidates) > 1
+            event = self._whole(chosen, place, nth, response or None, several=several)
             for other, each in enumerate(candidates):
                 if other != nth:  # another alternative
-                    self._whole(each, place, other, f"{response or place.event}#{other}")
+                    self._whole(each, place, other, f"{response or place.event}#{other}", several=several)
             return event, faults
         said = said_of(bytes(chosen.content)) if chosen.content else Said()
         if self._stream is None:
@@ -94,10 +95,12 @@ class Replies:
         self._stream.add(said, chosen.stop, chosen.finish_message or chosen.why)
         return None, []
 
-    def _whole(self, candidate: Candidate, place: Place, nth: int, reply: str | None) -> int:
+    def _whole(self, candidate: Candidate, place: Place, nth: int, reply: str | None, *, several: bool) -> int:
         """One of the alternatives of a response that is whole."""
         said = said_of(bytes(candidate.content)) if candidate.content else Said()
         to, stop = f"/candidates/{nth}", candidate.stop
+        if several:
+            unchosen(said, stop)
         answer = self._dialogue.answer
         event = answer(said, place, native="generateContent", to=f"{to}/content", reply=reply, stop=stop)
         why = candidate.finish_message or candidate.why

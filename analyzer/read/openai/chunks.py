@@ -11,7 +11,7 @@ from analyzer.read.dialogue import Call, Said
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.messages import Function, ToolCall
-from analyzer.read.values import ABSENT, Int64, Raw, text_of
+from analyzer.read.values import ABSENT, Int64, Raw, streamed, text_of
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -56,14 +56,20 @@ class Pieces(msgspec.Struct):
 
     id: str
     place: Place
-    calls: dict[int, _Open] = {}
+    calls: list[_Open] = []
+    latest: dict[int, _Open] = {}
+    """The call that the next piece of an index is of."""
     texts: list[str] = []
     stop: str | None = None
+    others: dict[int, Pieces] = {}
+    """The other alternatives, by index."""
 
     def add(self, choices: Sequence[Choice]) -> None:
         """Put the next pieces to those before."""
         for choice in choices:
-            if choice.index not in (None, 0):
+            if choice.index:
+                other = self.others.setdefault(choice.index, Pieces("", self.place))
+                other.add([Choice(choice.delta, choice.finish_reason)])
                 continue
             delta = choice.delta
             if delta is not None:
@@ -76,28 +82,41 @@ class Pieces(msgspec.Struct):
             self.stop = choice.finish_reason or self.stop
 
     def _call(self, piece: ToolCall, index: int) -> None:
-        """Put a piece to its call; some hosts begin every call with index 0."""
-        calls = self.calls
-        begun = calls.get(index)
-        if begun is not None and piece.id and begun.id and piece.id != begun.id:
-            index = next((place for place, each in calls.items() if each.id == piece.id), max(calls) + 1)
-            begun = calls.get(index)
+        """Put a piece to its call."""
+        begun, function = self.latest.get(index), piece.function
+        name = function.name if function is not None else None
+        if begun is not None and (piece.id or name):
+            begun = self._meant(begun, piece.id, name)
         if begun is None:
-            begun = calls[index] = _Open()
+            begun = _Open()
+            self.calls.append(begun)
+        self.latest[index] = begun
         begun.id = begun.id or piece.id
-        function = piece.function
         if function is not None:
-            begun.name = begun.name or function.name or ""
+            if name and name != begun.name:
+                begun.name = name if name.startswith(begun.name) else begun.name + name
             text = text_of(function.arguments)
             begun.pieces += [text] if text else []
+
+    def _meant(self, begun: _Open, call_id: str | None, name: str | None) -> _Open | None:
+        """The call that a piece with an id or a name is of, `begun` or another one; None for a new call.
+
+        Some hosts begin every call with index 0 or without one, some repeat the name with every piece, some give every
+        piece an id of its own, but then no name.
+        """
+        if call_id and begun.id and call_id != begun.id:
+            return next((each for each in self.calls if each.id == call_id), None if name else begun)
+        told = bool(call_id and begun.id)
+        if told or not name or not begun.pieces:
+            return begun
+        return None if name != begun.name or streamed("".join(begun.pieces)) == "object" else begun
 
     def said(self) -> Said:
         """What they say together."""
         cut = "in_progress" if self.stop is None else None
-        last = max(self.calls, default=0)
         calls = [
-            Call(each.id, each.name, "".join(each.pieces), "text", status=cut if index == last else None)
-            for index, each in sorted(self.calls.items())
+            Call(each.id, each.name, "".join(each.pieces), "text", status=cut if each is self.calls[-1] else None)
+            for each in self.calls
             if each.id or each.name or each.pieces
         ]
         return Said("assistant", "".join(self.texts) or None, calls=calls)

@@ -88,6 +88,8 @@ class Record(Recorded, gc=False):
     trial: Raw = ABSENT
     session_id: str | None = None
     conversation_id: str | None = None
+    done: bool | None = None
+    done_reason: str | None = None
 
 
 record_of = msgspec.json.Decoder(Record).decode
@@ -125,6 +127,8 @@ def knows(record: Any) -> float:
         return 0.2 if "jsonrpc" not in record else 0.0
     if "role" in record:
         return _is_message(record)
+    if isinstance(record.get("done"), bool) and isinstance(record.get("message"), dict):
+        return 1.0 if "role" in record["message"] else 0.0
     return max(
         _knows_exchange(record),
         *(knows(record[name]) for name in ("event", "data", "message") if isinstance(record.get(name), dict)),
@@ -134,7 +138,7 @@ def knows(record: Any) -> float:
 
 def is_url(url: str) -> bool:
     """Whether an exchange under this address is one of this wire."""
-    return url.partition("?")[0].rstrip("/").endswith("/chat/completions")
+    return url.partition("?")[0].rstrip("/").endswith(("/chat/completions", "/api/chat"))
 
 
 def wire_of(listing: bytes) -> str | None:

@@ -121,7 +121,7 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
         half, record = _half(whole.response, decode)
         bare = half.output or half.error or half.choices or half.candidates or half.jsonrpc
         if (
-            bare or first(half.content) == b"["
+            bare or first(half.content) == b"[" or first(half.message) == b"{"
         ):  # a list is the content of a message; what HAR calls content is an object
             response = Body((bytes(whole.response),), "/response", False, False, record)
         else:
@@ -196,6 +196,10 @@ def opened(text: str, pointer: str) -> Body[Any] | None:
     """A body that was kept as text: JSON, or an event stream."""
     stripped = text.lstrip("\ufeff \t\r\n")
     if stripped.startswith(("{", "[")):
+        begun, _, rest = stripped.partition("\n")
+        if begun.rstrip("\r").endswith("}") and rest.startswith("{"):  # lines, the events of a stream
+            frames = stripped.encode("utf-8", "replace").splitlines()
+            return Body(tuple(filter(None, frames)), pointer, opaque=True, stream=True)
         return Body((stripped.encode("utf-8", "replace"),), pointer, opaque=True)
     if not stripped.startswith(("data:", "event:", ":", "id:")):
         return None

@@ -52,6 +52,7 @@ class Message(msgspec.Struct, gc=False):
     tool_call_id: str | None = None
     tool_call_ids: list[str] | None = None
     name: str | None = None
+    tool_name: str | None = None
     refusal: str | None = None
     id: str | None = None
     error: Raw = ABSENT
@@ -163,7 +164,8 @@ def _said_of(raw: bytes) -> Said:
         text, container = _content(message.content)
         failed = bytes(message.error) == b"true"
         success = False if failed else None
-        said.results = [Result(each, message.name, text, container, "/content", success) for each in ids]
+        name = message.name or message.tool_name
+        said.results = [Result(each, name, text, container, "/content", success) for each in ids]
         return said
     text, _ = _content(message.content)
     said.text, said.to = text if text is not None else message.refusal, "/content" if message.content else ""
@@ -205,7 +207,10 @@ def _called(entry: ToolCall, to: str) -> Call:
         return _outside(entry, to)
     text, container = arguments(entry.function.arguments)
     where = f"{to}/function/arguments" if entry.function.arguments else to
-    return Call(entry.id, entry.function.name, text, container, where)
+    call = Call(entry.id, entry.function.name, text, container, where)
+    # So Ollama writes calls, and so do chat templates; what else is of this wire has ids and texts.
+    call.wire = "ollama" if entry.id is None and container == "object" else None
+    return call
 
 
 def _outside(entry: ToolCall | _PlainCall, to: str) -> Call:

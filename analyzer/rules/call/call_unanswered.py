@@ -47,8 +47,8 @@ def check(trace: Trace) -> pl.DataFrame:
     waiting = trace.calls.filter(trace.calls["result"].is_null() & (trace.calls["owed_by"] == "client"))
     open_calls = _without(
         waiting.filter(
-            # A call of this wire needs no id.
-            pl.col("call_id").is_not_null() | (pl.col("wire") == "gemini"),
+            # A call of these wires needs no id.
+            pl.col("call_id").is_not_null() | pl.col("wire").is_in(["gemini", "ollama"]),
             # A request that was cancelled over MCP is not to be answered.
             (pl.col("wire") != "mcp-jsonrpc") | (pl.col("status") != "cancelled").fill_null(value=True),
             # A reply that was thrown away and made anew leaves no debt.
