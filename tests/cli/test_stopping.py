@@ -1,4 +1,4 @@
-"""A terminated audit leaves nothing behind in the folder of temporary files."""
+"""A terminated audit leaves nothing behind: no files in the folder of temporary ones, and no processes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,30 @@ import pytest
 
 from tests.hostile.wire import session
 
+# Another process imports the same: what makes it slow stands before the question who is the first.
 _SLOW_AUDIT = """
 import sys, time
-from analyzer.read import recording
+from analyzer.read import recording, shares
+shares.LEAST = 1
 recording.LIMIT = recording.Recording.BLOCK = 20
 flush = recording.Recording.flush
 recording.Recording.flush = lambda self: (flush(self), time.sleep(0.3))
-from analyzer.cli import main
-sys.exit(main(["audit", *sys.argv[1:]]))
+if __name__ == "__main__":
+    from analyzer.cli import main
+    sys.exit(main(["audit", *sys.argv[1:]]))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to send")
-def test_a_terminated_audit_removes_its_private_folder(tmp_path: Path, root: Path) -> None:
-    log, folder = tmp_path / "log.ndjson", tmp_path / "temporary"
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_terminated_audit_removes_its_private_folder(jobs: str, tmp_path: Path, root: Path) -> None:
+    log, folder, program = tmp_path / "log.ndjson", tmp_path / "temporary", tmp_path / "slow.py"
     folder.mkdir()
+    program.write_text(_SLOW_AUDIT)
     log.write_bytes(session({"type": "object"}, "{}", more=[(f"c{number}", "{}") for number in range(4_000)]))
     environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(root)}
-    with subprocess.Popen([sys.executable, "-c", _SLOW_AUDIT, str(log)], env=environment) as audit:
+    command = [sys.executable, str(program), "--jobs", jobs, str(log)]
+    with subprocess.Popen(command, env=environment, start_new_session=True) as audit:
         try:
             while not list(folder.glob("analyzer-*/*")) and audit.poll() is None:
                 time.sleep(0.05)
@@ -40,3 +46,15 @@ def test_a_terminated_audit_removes_its_private_folder(tmp_path: Path, root: Pat
         finally:
             audit.kill()
     assert list(folder.glob("analyzer-*")) == []
+    for _ in range(100):  # they ended before it did, or are about to
+        if not _running(audit.pid):
+            break
+        time.sleep(0.05)
+    assert _running(audit.pid) == []
+
+
+def _running(group: int) -> list[str]:
+    """The processes of a group that have not ended."""
+    told = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in told.splitlines()]
+    return [row[-1] for row in rows if row[0] == str(group) and not row[1].startswith("Z")]
