@@ -18,6 +18,7 @@ from analyzer.read.claude.bodies import (
     Record,
     asks,
     body_of,
+    is_cloud,
     is_url,
     knows,
     name_of,
@@ -32,7 +33,7 @@ from analyzer.read.claude.sightings import Sightings
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.exchange import Body as Half
-from analyzer.read.openai.exchange import exchange_of, unread
+from analyzer.read.openai.exchange import Exchange, exchange_of, unread
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
@@ -47,7 +48,8 @@ class AnthropicMessages(RecordAdapter[Record]):
     title: ClassVar[str] = "Anthropic Messages: bodies, exchanges, streams"
     known_by: ClassVar[str] = (
         "`messages` beside `max_tokens`, with tools that have an `input_schema` or blocks `tool_use`, `tool_result`; "
-        "bodies of type `message`; stream events `message_start` to `message_stop`; exchanges under /v1/messages"
+        "bodies of type `message`; stream events `message_start` to `message_stop`; exchanges under /v1/messages; "
+        "bodies with an `anthropic_version`"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
@@ -152,14 +154,19 @@ class AnthropicMessages(RecordAdapter[Record]):
             exchange = exchange_of(record, record_of)
         except msgspec.DecodeError:
             return False
-        if exchange is None or (exchange.url and not is_url(exchange.url)):
+        if exchange is None or (exchange.url and not (is_url(exchange.url) or is_cloud(exchange.url))):
             return False
+        return self.append(exchange, place)
+
+    def append(self, exchange: Exchange[Record], place: Place) -> bool:
+        """Append the rows of an exchange; whether it is one of this wire."""
         place = msgspec.structs.replace(place, when=exchange.when if exchange.when is not None else place.when)
         request, response = exchange.request, exchange.response
         asked = self._records.body(request)
-        if asked is not None and not (first(asked.messages) == b"[" and (exchange.url or asks(asked))):
+        ours = is_url(exchange.url)
+        if asked is not None and not (first(asked.messages) == b"[" and (ours or asks(asked))):
             asked = None
-        if asked is None and not exchange.url:
+        if asked is None and not ours:
             return False
         self._exchanges += 1
         refused = exchange.status is not None and exchange.status >= _REFUSED

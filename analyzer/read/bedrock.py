@@ -1,5 +1,7 @@
 """Bedrock Converse: requests and responses, exchanges, streams as JSON events, and model invocation logs.
 
+Of the lines of an invocation log that are no Converse, those with the bodies of Anthropic's Messages are read as such.
+
 A result may be JSON by itself here, the only model API with such a thing; `status` says whether the tool failed.
 """
 
@@ -11,6 +13,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.anthropic import AnthropicMessages
+from analyzer.read.claude.bodies import Record as Asked
+from analyzer.read.claude.bodies import record_of
 from analyzer.read.converse.messages import said_of, words_of
 from analyzer.read.converse.stream import EVENTS, Streaming
 from analyzer.read.decoding import Decoding
@@ -18,10 +23,13 @@ from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Recorded, exchange_of
+from analyzer.read.openai.exchange import Body, Exchange, Recorded, exchange_of
+from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 
+_REFUSED = 400
+_ELSEWHERE = "a body that is kept outside of the log"
 _URL = re.compile(r"/model/([^/]+)/converse(?:-stream)?(?:$|\?)")
 
 
@@ -36,6 +44,8 @@ class _Tools(msgspec.Struct, gc=False):
 class _Logged(msgspec.Struct, gc=False):
     inputBodyJson: Raw = ABSENT  # noqa: N815 - the wire's names
     outputBodyJson: Raw = ABSENT  # noqa: N815
+    inputBodyS3Path: str | None = None  # noqa: N815
+    outputBodyS3Path: str | None = None  # noqa: N815
 
 
 class Record(Recorded, gc=False):
@@ -45,8 +55,11 @@ class Record(Recorded, gc=False):
     toolConfig: Raw = ABSENT  # noqa: N815
     modelId: str | None = None  # noqa: N815
     operation: str | None = None
+    errorCode: str | None = None  # noqa: N815
+    anthropic_version: str | None = None
     stopReason: str | None = None  # noqa: N815
     schemaType: str | None = None  # noqa: N815
+    schemaVersion: str | None = None  # noqa: N815
     messageStart: Raw = ABSENT  # noqa: N815
     contentBlockStart: Raw = ABSENT  # noqa: N815
     contentBlockDelta: Raw = ABSENT  # noqa: N815
@@ -74,16 +87,19 @@ class BedrockConverse(RecordAdapter[Record]):
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
         "Output schemas are not on this wire: give them as contract files.",
         "A result without `status` counts as neither success nor failure.",
-        "The bodies of InvokeModel are those of the model's own API: its lines in an invocation log are not read.",
+        "The bodies of InvokeModel are those of a model's own API: read are Anthropic's and those that are Converse's.",
+        "Large bodies lie beside an invocation log and are not read.",
         "Streams in their binary framing are not read, only events written as JSON.",
         "What a result answered is known only when a later request was recorded.",
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
+        self._rows = rows
         self._records = Decoding(source, rows, _record, self.knows)
         self._dialogue = Dialogue(self.name, rows, said_of)
         self._streaming = Streaming(self._dialogue)
         self._exchanged = Exchanged(rows, self._dialogue, self._streaming.end)
+        self._anthropic = AnthropicMessages(source, rows)
         self._memories = (self._dialogue,)
 
     @staticmethod
@@ -91,7 +107,7 @@ class BedrockConverse(RecordAdapter[Record]):
         """How surely a parsed record is of this wire."""
         if not isinstance(record, dict):
             return 0.0
-        if record.get("schemaType") == "ModelInvocationLog" and "messages" in _body(record):
+        if record.get("schemaType") == "ModelInvocationLog":
             return 1.0
         if isinstance(record.get("messages"), list) and "type" not in record:
             return _knows_messages(record)
@@ -114,6 +130,7 @@ class BedrockConverse(RecordAdapter[Record]):
     def close(self) -> None:
         """A stream that breaks off."""
         self._streaming.end()
+        self._anthropic.close()
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -162,20 +179,41 @@ class BedrockConverse(RecordAdapter[Record]):
         """A line of the provider's own log: request and response together."""
         place = msgspec.structs.replace(place, when=record.timestamp)
         self._dialogue.forget()
-        if record.operation is not None and not record.operation.startswith("Converse"):
-            self._streaming.end()
-            self._dialogue.move(place)
-            self._dialogue.cursor.event(record.operation, "unknown", self._dialogue.session)
+        self._streaming.end()
+        asked, answered = held(_logged, record.input, _Logged())[0], held(_logged, record.output, _Logged())[0]
+        request = held(_record, asked.inputBodyJson, Record())[0]
+        elsewhere = [path for path in (asked.inputBodyS3Path, answered.outputBodyS3Path) if path is not None]
+        self._rows.faults += [(place.event, None, *Fault("unknown_item", "", _ELSEWHERE)) for _ in elsewhere]
+        converse = record.operation is None or record.operation.startswith("Converse")
+        if not converse and not request.toolConfig and request.schemaVersion is None:
+            if request.anthropic_version is None or not self._invoked(record, asked, answered, place):
+                self._dialogue.move(place)
+                self._dialogue.cursor.event(record.operation or "", "unknown", self._dialogue.session)
             return
-        asked = held(_record, held(_logged, record.input, _Logged())[0].inputBodyJson, Record())[0]
-        self._asked(asked, _inside(place, "/input/inputBodyJson"), record.modelId)
-        answered = held(_logged, record.output, _Logged())[0].outputBodyJson
-        if first(answered) == b"{":
-            self._take(held(_record, answered, Record())[0], bytes(answered), _inside(place, "/output/outputBodyJson"))
-        for index, frame in enumerate(listed(answered)):
+        self._asked(request, _inside(place, "/input/inputBodyJson"), record.modelId)
+        body = answered.outputBodyJson
+        if first(body) == b"{":
+            self._take(held(_record, body, Record())[0], bytes(body), _inside(place, "/output/outputBodyJson"))
+        for index, frame in enumerate(listed(body)):
             inside = _inside(place, f"/output/outputBodyJson/{index}")
             self._take(held(_record, frame, Record())[0], frame, inside)
         self._streaming.end()
+        if record.errorCode is not None:
+            self._dialogue.fail(place)
+
+    def _invoked(self, record: Record, asked: _Logged, answered: _Logged, place: Place) -> bool:
+        """The same with the bodies of Anthropic's Messages; whether they are."""
+        body = held(record_of, asked.inputBodyJson, None)[0]
+        if body is None:
+            return False
+        body.model = body.model or record.modelId
+        to, raw = "/output/outputBodyJson", bytes(answered.outputBodyJson)
+        request = Body((bytes(asked.inputBodyJson),), "/input/inputBodyJson", False, False, body)
+        response: Body[Asked] | None = Body((raw,), to, opaque=False) if raw[:1] == b"{" else None
+        if raw[:1] == b"[":
+            response = Body(tuple(listed(raw)), to, opaque=True, stream=True)
+        status = None if record.errorCode is None else _REFUSED
+        return self._anthropic.append(Exchange("", request, response, status, record.timestamp), place)
 
     def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
@@ -198,17 +236,9 @@ class BedrockConverse(RecordAdapter[Record]):
         self._exchanged.append(exchange, place, self._records, asked=asked, ask=ask, take=self._take)
         return True
 
-    # --- streams ----------------------------------------------------------------------------------------------------
-
 
 def _inside(place: Place, member: str) -> Place:
     return msgspec.structs.replace(place, pointer=place.pointer + member)
-
-
-def _body(record: dict[str, Any]) -> dict[str, Any]:
-    held_ = record.get("input")
-    body = held_.get("inputBodyJson") if isinstance(held_, dict) else None
-    return body if isinstance(body, dict) else {}
 
 
 def _knows_messages(record: dict[str, Any]) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, mutations, recorded
+from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
 from tests.read.truths import audited, errors
 
 NAME = "bedrock"
@@ -93,12 +94,83 @@ def test_a_stream_that_breaks_off_is_cut(tmp_path: Path) -> None:
     assert found.frames["verdicts"]["reason"].to_list() == ["payload_truncated"]
 
 
+CLAUDE = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 9, "tools": [{"name": "look", "input_schema": LOOK}]}
+GO = {"role": "user", "content": "go"}
+
+
+def invoked(asks: dict[str, Any], answers: Any, operation: str = "InvokeModel", **more: Any) -> dict[str, Any]:
+    log: dict[str, Any] = {"schemaType": "ModelInvocationLog", "operation": operation, "modelId": "m"}
+    halves = {"input": {"inputBodyJson": asks}, "output": {"outputBodyJson": answers}}
+    return {**log, "timestamp": "2026-11-30T07:00:00Z", **halves, **more}
+
+
 def test_invocations_of_other_apis_are_told_as_not_read(tmp_path: Path) -> None:
-    record: dict[str, Any] = {"schemaType": "ModelInvocationLog", "operation": "InvokeModel", "modelId": "m"}
-    body = {"anthropic_version": "bedrock-2023-05-31", "messages": [{"role": "user", "content": "?"}]}
-    record |= {"input": {"inputBodyJson": body}, "output": {"outputBodyJson": {"role": "assistant", "content": []}}}
-    found = audited(tmp_path, record).findings
+    found = audited(tmp_path, invoked({"inputText": "go"}, {"results": [{"outputText": "no"}]})).findings
     assert ["InvokeModel" in each for each in found.filter(rule="LOG003")["message"]] == [True]
+
+
+def test_invocations_with_the_bodies_of_messages_are_read_as_those(tmp_path: Path) -> None:
+    made = [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": 3}}]
+    reply = {"type": "message", "id": "msg_1", "role": "assistant", "content": made, "stop_reason": "tool_use"}
+    gave = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "shut"}]}
+    pieces: list[dict[str, Any]] = [{"type": "message_start", "message": {"id": "msg_2", "role": "assistant"}}]
+    pieces.append(
+        {"type": "content_block_start", "index": 0, "content_block": {**made[0], "id": "toolu_2", "input": {}}}
+    )
+    pieces.append(
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"at":"x"}'}}
+    )
+    pieces += [
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+    ]
+    pieces.append({"type": "message_stop", "amazon-bedrock-invocationMetrics": {"inputTokenCount": 3}})
+    messages = [GO, {"role": "assistant", "content": made}, gave]
+    log = [invoked({**CLAUDE, "messages": [GO]}, reply)]
+    log += [invoked({**CLAUDE, "messages": messages}, pieces, "InvokeModelWithResponseStream")]
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"].select("wire", "call_id", "text", "result").rows() == [
+        ("anthropic-messages", "toolu_1", '{"at": 3}', 0),
+        ("anthropic-messages", "toolu_2", '{"at":"x"}', None),
+    ]
+    assert found.frames["sessions"].height == 1
+    assert errors(found) == {"args-schema-mismatch", "executed-despite-mismatch"}
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    assert finding["location"]["pointer"] == "/output/outputBodyJson/content/0/input"
+    assert recorded(lines(*log))[1]["session_states"]["model"].to_list() == ["m"]
+
+
+def test_invocations_with_the_bodies_of_converse_are_read_as_those(tmp_path: Path) -> None:
+    found = audited(tmp_path, invoked({"schemaVersion": "messages-v1", **asked(USER)}, replied(use("c1", at=1))))
+    assert errors(found) == {"args-schema-mismatch"}
+
+
+def test_bodies_outside_of_the_log_are_told(tmp_path: Path) -> None:
+    record = invoked({}, {}, "Converse") | {
+        "input": {"inputBodyS3Path": "s3://b/i"},
+        "output": {"outputBodyS3Path": "s3://b/o"},
+    }
+    told = audited(tmp_path, record).findings.filter(rule="LOG003")["message"].to_list()
+    assert len(told) == 1
+    assert "kept outside of the log" in told[0]
+
+
+def test_an_invocation_that_failed_has_no_reply() -> None:
+    log = [invoked({**CLAUDE, "messages": [GO]}, None, errorCode="ThrottlingException")]
+    log += [invoked(asked(USER), None, "Converse", errorCode="ThrottlingException")]
+    kinds = recorded(lines(*log))[1]["events"]["kind"].to_list()
+    assert kinds == ["request", "item", "request", "item", "error"]
+
+
+@pytest.mark.parametrize(
+    "url", ["/model/anthropic.x/invoke", "/v1/projects/p/publishers/anthropic/models/x:rawPredict"]
+)
+def test_exchanges_with_the_bodies_of_messages_are_read_as_those(tmp_path: Path, url: str) -> None:
+    made = [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": 3}}]
+    reply = {"type": "message", "id": "msg_1", "role": "assistant", "content": made, "stop_reason": "tool_use"}
+    request = {"method": "POST", "url": f"https://cloud.example{url}", "body": {**CLAUDE, "messages": [GO]}}
+    found = audited(tmp_path, {"request": request, "response": {"status": 200, "body": reply}})
+    assert errors(found) == {"args-schema-mismatch"}
 
 
 def test_invocation_logs_hold_both_halves(tmp_path: Path) -> None:

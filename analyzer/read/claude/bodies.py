@@ -51,6 +51,7 @@ class Record(Recorded, gc=False):
     model: str | None = None
     stop_reason: str | None = None
     max_tokens: Raw = ABSENT
+    anthropic_version: Raw = ABSENT
     tools: Raw = ABSENT
     tool_choice: Raw = ABSENT
     system: Raw = ABSENT
@@ -72,6 +73,7 @@ class Body(msgspec.Struct, gc=False):
     stop_reason: str | None = None
     messages: Raw = ABSENT
     max_tokens: Raw = ABSENT
+    anthropic_version: Raw = ABSENT
     tools: Raw = ABSENT
     tool_choice: Raw = ABSENT
     system: Raw = ABSENT
@@ -205,6 +207,13 @@ def is_url(url: str) -> bool:
     return "/messages" in url and "/batches" not in url and "count_tokens" not in url
 
 
+def is_cloud(url: str) -> bool:
+    """Whether models of several wires are asked under this address: then the body says whether it is this one."""
+    return url.partition("?")[0].endswith(
+        ("/invoke", "/invoke-with-response-stream", ":rawPredict", ":streamRawPredict")
+    )
+
+
 _OURS = (b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
 _CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')
 
@@ -212,7 +221,7 @@ _CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')
 def asks(record: Record | Body) -> bool:
     """Whether a record with messages is a request of this wire and not of chat completions."""
     tools = bytes(record.tools)
-    if b'"input_schema"' in tools:
+    if record.anthropic_version or b'"input_schema"' in tools:
         return True
     messages = bytes(record.messages)
     if record.system or any(mark in messages or mark in tools for mark in _OURS):
@@ -238,7 +247,7 @@ def knows(record: Any) -> float:
     if {"toolConfig", "inferenceConfig"} & record.keys():
         return 0.0
     if native is None and isinstance(record.get("messages"), list):
-        named = ("messages", "tools", "system", "max_tokens", "model")
+        named = ("messages", "tools", "system", "max_tokens", "model", "anthropic_version")
         found = typed(record_of, {name: record[name] for name in named if name in record})
         return float(found is not None and asks(found[0]))
     for half in (record.get("http"), record.get("request"), record):
