@@ -259,7 +259,7 @@ class OpenAIChat(RecordAdapter[Record]):
         """The events of a streamed response that was kept as a text."""
         for chunk in chunks:
             self._open(chunk.id or "", place).add(chunk.choices or ())
-            if first(chunk.error) == b"{":
+            if chunk.error and first(chunk.error) == b"{":
                 self._end()
                 self._dialogue.fail(place)
 

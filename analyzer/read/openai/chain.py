@@ -41,6 +41,8 @@ class Owed(NamedTuple):
 
 
 class _Sent(msgspec.Struct, gc=False):
+    text: bytes
+    """The input without its closing bracket."""
     size: int
     count: int
     """Its items."""
@@ -54,17 +56,14 @@ class Chains:
     def __init__(self, ledger: Ledger) -> None:
         self._owners = ledger.owners
         self._sent: dict[str, _Sent] = {}  # by session, the latest last
-        self._texts: dict[str, bytes] = {}  # their inputs without the closing bracket
         self._owed: Recent[str, dict[Owed, None]] = Recent()
 
     def resent(self, text: bytes) -> tuple[str | None, int, int]:
         """The session whose last input this one begins with, byte by byte; how many bytes and items that is, else 0."""
-        if not text.startswith(tuple(self._texts.values())):
-            return None, 0, 0
         whole = len(text)
         for session, sent in reversed(self._sent.items()):
             size = sent.size
-            if size < whole and text[size] == _COMMA and text.startswith(self._texts[session]):
+            if size < whole and text[size] == _COMMA and text.startswith(sent.text):
                 tail = text[size:]
                 # A reply with calls can only be continued with them; what leaves them out tries the same again.
                 if all(call.call_id.encode() in tail for call in sent.owed):
@@ -77,9 +76,8 @@ class Chains:
             body = text[:-1].rstrip()
             self._sent.pop(session, None)
             if len(self._sent) > _KEPT:
-                oldest = next(iter(self._sent))
-                del self._sent[oldest], self._texts[oldest]
-            self._sent[session], self._texts[session] = _Sent(len(body), count), body
+                del self._sent[next(iter(self._sent))]
+            self._sent[session] = _Sent(body, len(body), count)
 
     def replied(self, session: str | None, response: str | None, items: Sequence[Item] = ()) -> None:
         """Note a response, and what it holds that a later request may refer to."""
