@@ -10,7 +10,7 @@ import polars as pl
 
 from analyzer.contracts.timeline import SchemaStore
 from analyzer.frames import FAULTS, GIVEN, VIOLATIONS
-from analyzer.replay.payloads import Payload, plain_values, read_payload, value_of
+from analyzer.replay.payloads import Payload, in_lots, plain_values, read_payload, value_of
 from analyzer.visible import visible
 
 _EXPLAINED = 50  # keywords told of one payload
@@ -124,10 +124,13 @@ class Court:
         simple = ~pl.col("between") & (pl.col("text") != "")
         if self._spoiled:
             simple &= ~pl.col("event").is_in(list(self._spoiled))
-        groups = owed.filter(simple).group_by("schema_id", "text").agg("place").sort("schema_id")
-        found = pl.Series(self._glances(groups["schema_id"], groups["text"]), dtype=pl.UInt8)
-        every = groups.select("place", found.alias("found")).explode("place")
-        return pl.zeros(owed.height, pl.UInt8, eager=True).scatter(every["place"], every["found"])
+        seen = pl.zeros(owed.height, pl.UInt8, eager=True)
+        for rows in in_lots(owed.filter(simple).select("schema_id", "text", "place")):
+            groups = rows.group_by("schema_id", "text").agg("place").sort("schema_id")
+            found = pl.Series(self._glances(groups["schema_id"], groups["text"]), dtype=pl.UInt8)
+            every = groups.select("place", found.alias("found")).explode("place")
+            seen = seen.scatter(every["place"], every["found"])
+        return seen
 
     def _glances(self, schemas: pl.Series, texts: pl.Series) -> Iterator[int]:
         keeps: Callable[[Any], bool] | None = None

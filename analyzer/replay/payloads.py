@@ -37,6 +37,7 @@ class Payload(NamedTuple):
 
 
 _EMPTY = Payload("empty", None)
+_LOT = 64 << 20  # bytes
 
 
 def read_payload(text: str | None) -> Payload:
@@ -57,6 +58,14 @@ def read_payload(text: str | None) -> Payload:
     if plain and not _LONG_NUMBER.search(text):
         return Payload(kind, value)
     return Payload(kind, value, *_readings(text, plain=plain))
+
+
+def in_lots(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Rows with a `text`, one after the other so many that their texts may be held once more."""
+    weights = rows["text"].str.len_bytes().cast(pl.Int64).fill_null(0).cum_sum()
+    if not rows.height or weights[-1] <= _LOT:
+        return [rows]
+    return rows.with_columns(lot=weights // _LOT).partition_by("lot", maintain_order=True, include_key=False)
 
 
 def value_of(text: str | None) -> Any:

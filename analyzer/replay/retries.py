@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from analyzer.frames import RETRIES
+from analyzer.replay.payloads import in_lots
 
 SHORTEST = 8  # bytes of arguments that say enough to be recognised
 _KINDS = ("function", "custom", "mcp")
@@ -58,9 +59,12 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
 
 def _canonical(texts: pl.Series) -> pl.Series:
     """The digest of each text with the members of its objects in one order; what is not JSON, without blanks around."""
-    different = texts.unique()
-    spelled = pl.Series([_digest(_spelled(raw)) for raw in different.cast(pl.Binary)], dtype=pl.Binary)
-    return texts.replace_strict(different, spelled, return_dtype=pl.Binary).alias("canonical")
+    found = []
+    for lot in in_lots(texts.to_frame("text")):
+        different = lot["text"].unique()
+        spelled = pl.Series([_digest(_spelled(raw)) for raw in different.cast(pl.Binary)], dtype=pl.Binary)
+        found.append(lot["text"].replace_strict(different, spelled, return_dtype=pl.Binary))
+    return pl.concat(found).alias("canonical")
 
 
 def _digest(spelled: bytes) -> bytes:

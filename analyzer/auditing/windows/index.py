@@ -63,7 +63,8 @@ def index_of(whole: Large, fetch: Fetch, sources: pl.DataFrame, skew: float, fol
     time_ends = _ends(whole, events)
     events = events.drop("time")
     keyed = seen.keyed(seats)
-    windows = Windows(seats, cuts_of(events, keyed, seen.weights(events)))
+    weights = seen.weights(events)
+    windows = Windows(seats, cuts_of(events, keyed, weights))
     lying = events.filter(pl.col("turn").is_not_null()).select("turn", "seq")
     lying = lying.select("turn", target=windows.owners(lying["seq"])).unique()
     del events
@@ -72,7 +73,7 @@ def index_of(whole: Large, fetch: Fetch, sources: pl.DataFrame, skew: float, fol
     return Index(
         seats=seats,
         windows=windows,
-        links=links_of(windows, keyed),
+        links=links_of(windows, keyed, weights),
         ghosts=ghosts_of(windows, small, lying, pl.concat([turn_ends, *seen.begun])),
         small=small,
         tables=pl.concat([RECORDED["tables"].to_frame(), *seen.tables]).sort("table"),

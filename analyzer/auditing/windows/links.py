@@ -18,7 +18,8 @@ MOST_LINKED = 50_000
 """Rows of one id that are followed from window to window."""
 
 _EMPTY = pl.DataFrame(schema={"event": pl.Int64, "target": pl.Int64})
-_ROOM = 8  # turns up to this part of a window are seen whole by all windows they lie in
+_ROOM = 8  # turns up to this part of a window are seen whole by all windows they lie in, and as much at a cut
+_LEAST = 2  # events on both sides of a cut, however much they weigh
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,15 @@ class Links:
     """Ids on so many rows that they are not followed."""
 
 
-def links_of(windows: Windows, keyed: Keyed) -> Links:
-    """The links of a session."""
+def links_of(windows: Windows, keyed: Keyed, weights: pl.Series) -> Links:
+    """The links of a session, of which `weights` say what its events weigh up to each."""
     shown, said = (frame.with_columns(windows.owners(frame["seq"])) for frame in keyed)
     lying = {name: [shown.select("event", "own", key=name).drop_nulls()] for name in KEYS[:3]}
     lying["item"].append(said.select("event", "own", key="item").drop_nulls())
     across = [_across(pl.concat(lying.pop(name)), MOST_LINKED) for name in KEYS[:3]]
     by_id, unlinked = pl.concat([ids for ids, _ in across]).unique(), sum(many for _, many in across)
-    in_turn = pl.concat([frame.select("event", "own", key="turn").drop_nulls() for frame in (shown, said)])
-    by_turn, _ = _across(in_turn, large.WINDOW // _ROOM)
-    turns = by_turn.rename({"key": "turn"})
-    near = [_near(shown, cut, window) for window, cut in enumerate(windows.cuts[1:-1], 1)]
+    turns = _whole_turns(pl.concat([frame.select("turn", "seq", "own") for frame in (shown, said)]), weights)
+    near = [_near(shown, cut, window, weights) for window, cut in enumerate(windows.cuts[1:-1], 1)]
     pairs = [
         *(shown.join(by_id.rename({"key": name}), on=name).select("pair", "target") for name in KEYS[:3]),
         shown.join(turns, on="turn").select("pair", "target"),
@@ -105,9 +104,22 @@ def _across(rows: pl.DataFrame, most: int) -> tuple[pl.DataFrame, int]:
     )
 
 
-def _near(shown: pl.DataFrame, cut: int, window: int) -> pl.DataFrame:
+def _whole_turns(rows: pl.DataFrame, weights: pl.Series) -> pl.DataFrame:
+    """`turn, target`: the turns that all windows see whole in which they lie, for they weigh little."""
+    lying = rows.drop_nulls().unique(["turn", "seq"])
+    alone = weights - weights.shift(fill_value=0.0)
+    lying = lying.with_columns(alone.gather(lying["seq"]).alias("weight"))
+    spread = lying.group_by("turn").agg(least=pl.col("own").min(), most=pl.col("own").max(), weight=pl.sum("weight"))
+    whole = spread.filter(pl.col("least") < pl.col("most"), pl.col("weight") <= large.WINDOW // _ROOM)
+    return lying.join(whole, on="turn", how="semi").select("turn", target="own").unique()
+
+
+def _near(shown: pl.DataFrame, cut: int, window: int, weights: pl.Series) -> pl.DataFrame:
     """What is shown right before a window is of interest in it, and the other way round."""
-    near = shown.filter(pl.col("seq").is_between(cut - EDGE, cut + EDGE - 1))
+    room = large.WINDOW // _ROOM
+    since = min(max(weights.search_sorted(weights[cut - 1] - room), cut - EDGE), cut - _LEAST)
+    until = max(min(weights.search_sorted(weights[cut - 1] + room), cut + EDGE), cut + _LEAST)
+    near = shown.filter(pl.col("seq").is_between(since, until - 1))
     other = pl.when(pl.col("seq") < cut).then(pl.lit(window, pl.Int64)).otherwise(pl.lit(window - 1, pl.Int64))
     return near.select("pair", target=other)
 
