@@ -180,6 +180,21 @@ def test_pieces_of_calls_as_hosts_write_them(
     assert found.frames["verdicts"]["verdict_is"].to_list() == ["valid"] * len(expected)
 
 
+def test_pieces_whose_index_is_not_that_of_their_call_are_put_to_it(tmp_path: Path) -> None:
+    deltas = [
+        piece("", name="look", id="a", index=0),
+        piece('{"at":'),
+        piece('"x"}'),
+        piece("", name="look", id="b", index=0),
+    ]
+    deltas += [piece('{"at":', index=1), piece('"y"}', index=1)]
+    found = audited(tmp_path, asked(user("go")), *pieces(*deltas))
+    assert found.frames["calls"].select("call_id", "text").rows() == [("a", '{"at":"x"}'), ("b", '{"at":"y"}')]
+    deltas = [piece("", name="look", id="a", index=0), piece('{"at":"x"}'), piece("", name="look", id="b", index=1)]
+    found = audited(tmp_path, asked(user("go")), *pieces(*deltas, piece('{"at":"y"}')))
+    assert found.frames["calls"].select("call_id", "text").rows() == [("a", '{"at":"x"}'), ("b", '{"at":"y"}')]
+
+
 def test_every_alternative_of_a_stream_is_read(tmp_path: Path) -> None:
     first, second = (
         pieces(piece('{"at":"x"}', name="look", id="a")),

@@ -57,8 +57,8 @@ class Pieces(msgspec.Struct):
     id: str
     place: Place
     calls: list[_Open] = []
-    latest: dict[int, _Open] = {}
-    """The call that the next piece of an index is of."""
+    latest: dict[int | None, _Open] = {}
+    """The call that the next piece of an index is of; under None the one that came last."""
     texts: list[str] = []
     stop: str | None = None
     others: dict[int, Pieces] = {}
@@ -75,22 +75,23 @@ class Pieces(msgspec.Struct):
             if delta is not None:
                 if delta.content and type(delta.content) is str:
                     self.texts.append(delta.content)
-                for position, each in enumerate(delta.tool_calls or ()):
-                    self._call(each, each.index if each.index is not None else position)
+                pieces = delta.tool_calls or ()
+                for position, each in enumerate(pieces):
+                    several = position if len(pieces) > 1 else None
+                    self._call(each, each.index if each.index is not None else several)
                 if delta.function_call is not None:
                     self._call(ToolCall(function=delta.function_call), -1)
             self.stop = choice.finish_reason or self.stop
 
-    def _call(self, piece: ToolCall, index: int) -> None:
-        """Put a piece to its call."""
+    def _call(self, piece: ToolCall, index: int | None) -> None:
+        """Put a piece to its call; one that names none, by index, id or name, is of the call that came last."""
         begun, function = self.latest.get(index), piece.function
         name = function.name if function is not None else None
-        if begun is not None and (piece.id or name):
-            begun = self._meant(begun, piece.id, name)
+        begun = self._meant(begun, piece.id, name) if piece.id or name else begun or self.latest.get(None)
         if begun is None:
             begun = _Open()
             self.calls.append(begun)
-        self.latest[index] = begun
+        self.latest[index] = self.latest[None] = begun
         begun.id = begun.id or piece.id
         if function is not None:
             if name and name != begun.name:
@@ -98,14 +99,16 @@ class Pieces(msgspec.Struct):
             text = text_of(function.arguments)
             begun.pieces += [text] if text else []
 
-    def _meant(self, begun: _Open, call_id: str | None, name: str | None) -> _Open | None:
+    def _meant(self, begun: _Open | None, call_id: str | None, name: str | None) -> _Open | None:
         """The call that a piece with an id or a name is of, `begun` or another one; None for a new call.
 
         Some hosts begin every call with index 0 or without one, some repeat the name with every piece, some give every
         piece an id of its own, but then no name.
         """
-        if call_id and begun.id and call_id != begun.id:
+        if call_id and (begun is None or (begun.id and call_id != begun.id)):
             return next((each for each in self.calls if each.id == call_id), None if name else begun)
+        if begun is None:
+            return None
         told = bool(call_id and begun.id)
         if told or not name or not begun.pieces:
             return begun
