@@ -12,8 +12,13 @@ import msgspec
 from analyzer.read.dialogue import Call, Result, Said
 from analyzer.read.values import contained
 
-_CALLS = frozenset({"tool_use", "tool-call", "tool_call", "server_tool_use", "function_call", "toolCall"})
-_RESULTS = frozenset({"tool_result", "tool-result", "tool_call_response", "function_call_output", "toolResult"})
+_CALLS = frozenset({"tool_use", "tool-call", "tool_call", "function_call", "toolCall", "custom_tool_call"})
+_HOSTED = frozenset({"server_tool_use", "mcp_tool_use"})
+_RESULTS = frozenset({"tool-result", "tool_call_response", "toolResult", "function_call_output"})
+_ENDS = ("tool_result", "tool_call_output")
+# Calls and results that a part holds under their name, as Google and Bedrock write them.
+_HELD_CALLS = ("functionCall", "function_call", "toolUse")
+_HELD_RESULTS = ("functionResponse", "function_response", "toolResult")
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
 _ANSWERED = {"output-available": True, "output-error": False, "output-denied": False}
 _MOST_LAYERS = 4
@@ -37,7 +42,13 @@ def said_of(value: Any) -> Said:
     """What one message says; pointers lead from the message."""
     if not isinstance(value, dict):
         return Said(text=value if isinstance(value, str) else None)
+    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):  # as LangChain stores them
+        value = {"role": _stored_role(value["id"]), **value["kwargs"]}
     role = value.get("role", value.get("type"))
+    if "role" not in value and _is_item(role):
+        said = Said("tool" if "output" in value else "assistant")
+        _part(value, "", said, [])
+        return said
     said = Said(_ROLES.get(role, role) if isinstance(role, str) else None, item_id=_string(value.get("id")))
     texts: list[str] = []
     content = value.get("content")
@@ -58,13 +69,33 @@ def said_of(value: Any) -> Said:
         name = _string(value.get("name"))
         said.results = [Result(_string(value.get("tool_call_id")), name, "\n".join(texts), "parts", "/content")]
         texts = []
-    for member in ("tool_calls", "toolCalls"):
+    _listed(value, "", said)
+    if not said.calls and isinstance(value.get("additional_kwargs"), dict):
+        _listed(value["additional_kwargs"], "/additional_kwargs", said)
+    said.text = "\n".join(texts) if texts else _string(value.get("text"))
+    return said
+
+
+def _listed(value: dict[str, Any], to: str, said: Said) -> None:
+    """The calls in the members of a message that list them."""
+    for member in ("tool_calls", "toolCalls", "invalid_tool_calls"):
         calls = value.get(member)
         for index, each in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(each, dict):
-                said.calls.append(call_of(each, f"/{member}/{index}"))
-    said.text = "\n".join(texts) if texts else _string(value.get("text"))
-    return said
+                said.calls.append(call_of(each, f"{to}/{member}/{index}"))
+    if isinstance(value.get("function_call"), dict):
+        said.calls.append(call_of(value["function_call"], f"{to}/function_call"))
+
+
+def _is_item(kind: Any) -> bool:
+    """Whether a type is that of a call or a result which stands among messages, as in the input of Responses."""
+    return isinstance(kind, str) and (kind in _CALLS or kind in _RESULTS or kind.endswith(_ENDS))
+
+
+def _stored_role(path: list[Any]) -> str | None:
+    """The role of a stored message by the last step of its class."""
+    last = path[-1] if path and isinstance(path[-1], str) else ""
+    return last.removesuffix("Chunk").removesuffix("Message").lower() or None
 
 
 def call_of(entry: dict[str, Any], to: str) -> Call:
@@ -73,7 +104,9 @@ def call_of(entry: dict[str, Any], to: str) -> Call:
     inner: dict[str, Any] = function if isinstance(function, dict) else entry
     to = f"{to}/function" if inner is not entry else to
     name = _string(inner.get("name"), inner.get("toolName"))
-    call_id = _string(entry.get("id"), entry.get("toolCallId"), entry.get("call_id"), entry.get("tool_call_id"))
+    # The id of an item of Responses is not that of its call.
+    ids = ("call_id", "toolUseId", "id", "toolCallId", "tool_call_id")
+    call_id = _string(*[entry.get(name) for name in ids])
     members = [each for each in ("arguments", "input", "args", "rawInput") if each in inner]
     # What could not be read as the input of its tool is kept as it came, beside an input that is null.
     member = next((each for each in members if inner[each] is not None), members[0] if members else None)
@@ -88,13 +121,19 @@ def _part(part: Any, to: str, said: Said, texts: list[str]) -> None:
         return
     kind = part.get("type")
     named = kind if isinstance(kind, str) else ""
-    if isinstance(part.get("functionCall"), dict):
-        said.calls.append(call_of(part["functionCall"], f"{to}/functionCall"))
-    elif isinstance(part.get("functionResponse"), dict):
-        said.results.append(_result(part["functionResponse"], f"{to}/functionResponse"))
-    elif named in _CALLS:
-        said.calls.append(call_of(part, to))
-    elif named in _RESULTS:
+    made = next((name for name in _HELD_CALLS if isinstance(part.get(name), dict)), None)
+    gave = next((name for name in _HELD_RESULTS if isinstance(part.get(name), dict)), None)
+    if made is not None:
+        said.calls.append(call_of(part[made], f"{to}/{made}"))
+    elif gave is not None:
+        said.results.append(_result(part[gave], f"{to}/{gave}"))
+    elif named in _CALLS or named in _HOSTED:
+        call = call_of(part, to)
+        call.kind, call.owed_by = ("hosted", "server") if named in _HOSTED else ("function", "client")
+        if named == "custom_tool_call":
+            call.kind, call.container = "custom", "free"
+        said.calls.append(call)
+    elif named in _RESULTS or named.endswith(_ENDS):
         said.results.append(_result(part, to))
     elif named == "dynamic-tool" or (named.startswith("tool-") and "state" in part):
         call = call_of(part, to)
@@ -119,11 +158,17 @@ def _result(part: dict[str, Any], to: str) -> Result:
     member = next((name for name in names if name in part), None)
     value = part[member] if member is not None else None
     success = not part["is_error"] if isinstance(part.get("is_error"), bool) else None
+    success = (
+        {"error": False, "success": True}.get(str(part.get("status")), success) if "toolUseId" in part else success
+    )
     where = f"{to}/{member}" if member is not None else to
     if isinstance(value, dict) and "value" in value and isinstance(value.get("type"), str):
         success = False if value["type"].startswith("error") else True if value["type"] in ("text", "json") else success
         value, where = value["value"], f"{where}/value"
-    call_id = _string(part.get("tool_use_id"), part.get("toolCallId"), part.get("tool_call_id"), part.get("call_id"))
+    ids = ("tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "call_id")
+    call_id = _string(*[part.get(name) for name in ids])
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and value[0].keys() == {"json"}:
+        value, where = value[0]["json"], f"{where}/0/json"
     text, container = contained(value)
     if isinstance(value, list) and value and all(isinstance(each, dict) and "text" in each for each in value):
         text, container = "\n".join(str(each["text"]) for each in value), "parts"

@@ -12,11 +12,21 @@ import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Ask, Dialogue
+from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
 from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
-from analyzer.read.telemetry.messages import messages_of, said_of, table_of, text_in, value_of, words_of
+from analyzer.read.telemetry.events import opened
+from analyzer.read.telemetry.messages import (
+    LLM_REQUEST,
+    LLM_RESPONSE,
+    arguments_in,
+    messages_of,
+    said_of,
+    table_of,
+    text_in,
+    words_of,
+)
 from analyzer.read.telemetry.spans import (
     Read,
     Record,
@@ -34,13 +44,23 @@ from analyzer.read.values import encoded
 _MODEL = frozenset({"chat", "text_completion", "generate_content", "completion", "llm"})
 _TOOL = frozenset({"execute_tool", "tool"})
 _MARKS = ("gen_ai.", "openinference.", "llm.", "ai.toolcall.", "mcp.method.name", "tool_arguments")
-_INPUT = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
-_OUTPUT = ("gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
-_TABLES = ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
+_INPUT = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "ai.prompt.messages", LLM_REQUEST)
+_OUTPUT = (
+    *("gen_ai.output.messages", "llm.output_messages", "gen_ai.completion"),
+    *("ai.response.toolCalls", "ai.response.text", LLM_RESPONSE),
+)
+_TABLES = ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools", LLM_REQUEST)
 _NAME = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 _CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
-_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments", "ai.toolCall.args", "input.value", "tool.parameters")
-_RESULT = ("gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "output.value")
+_ARGUMENTS = (
+    *("gen_ai.tool.call.arguments", "tool_arguments", "ai.toolCall.args", "gcp.vertex.agent.tool_call_args"),
+    *("input.value", "tool.parameters"),
+)
+_RESULT = (
+    *("gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "gcp.vertex.agent.tool_response"),
+    "output.value",
+)
+_STEPS = (".doGenerate", ".doStream")
 _FINE = (1, "1", "STATUS_CODE_OK", "OK")
 
 
@@ -67,12 +87,16 @@ class OpenTelemetry(RecordAdapter[Record]):
         self._rows = rows
         self._waiting: list[tuple[Place, list[Read]]] = []
         self._dialogue = Dialogue(self.name, rows, said_of, executed=True)
-        memory = rows.shared.setdefault(f"{self.name} traces", ({}, set(), {}, {}))
+        memory = rows.shared.setdefault(f"{self.name} traces", ({}, set(), {}, {}, {}, {}))
         self._sessions: dict[str, str] = memory[0]
         self._seen: set[tuple[str, str]] = memory[1]
         self._open: dict[str, list[tuple[str, str | None, str | None]]] = memory[2]
         """The calls of a session that no span shows to be run: pair id, call id, name."""
         self._runs: dict[tuple[str, str | None], int] = memory[3]
+        self._inner: dict[tuple[str, str], tuple[str, str]] = memory[4]
+        """By trace and span the run that a span inside of it showed already: its pair id, and its result."""
+        self._told: dict[tuple[str, str], tuple[str, list[str | None]]] = memory[5]
+        """By trace and span the reply that a span inside of it told already, and the ids of its calls."""
         self._memories = (self._dialogue,)
 
     @staticmethod
@@ -149,7 +173,7 @@ class OpenTelemetry(RecordAdapter[Record]):
         said, said_at = messages_of(each, _OUTPUT)
         table, _ = each.first(_TABLES)
         agent = each.text("gen_ai.agent.call.id", "gen_ai.agent.id", "gen_ai.agent.name") or ""
-        system = value_of(each.values.get("gen_ai.system_instructions"))
+        system = opened(each.values.get("gen_ai.system_instructions"))
         ask = Ask(
             [msgspec.json.encode(message) for message in sent],
             "",
@@ -170,11 +194,22 @@ class OpenTelemetry(RecordAdapter[Record]):
         for number, message in enumerate(said):
             reply = said_of(msgspec.json.encode(message))
             stop = message.get("finish_reason") if isinstance(message, dict) else None
-            name = each.id if number == 0 else f"{each.id}#{number}"
-            self._dialogue.answer(
-                reply, at, native=_native(each), reply=name or None, stop=stop if isinstance(stop, str) else None
-            )
-            self._open.setdefault(session, []).extend(self._dialogue.made)
+            stop = stop if isinstance(stop, str) else None
+            if len(said) > 1:
+                unchosen(reply, stop)
+            name = self._reply_of(each, reply) if number == 0 else f"{each.id}#{number}"
+            self._dialogue.answer(reply, at, native=_native(each), reply=name or None, stop=stop)
+            waiting = self._open.setdefault(session, [])
+            waiting += [made for made in self._dialogue.made if made not in waiting]
+
+    def _reply_of(self, each: Read, said: Said) -> str:
+        """What names a reply: a span inside of this one may have told the same."""
+        ids = [call.call_id for call in said.calls]
+        inner = self._told.pop((each.trace, each.id), None)
+        name = inner[0] if inner is not None and inner[1] == ids and any(ids) else each.id
+        if each.parent:
+            self._told[each.trace, each.parent] = (name, ids)
+        return name
 
     # --- executed calls ---------------------------------------------------------------------------------------------
 
@@ -182,11 +217,15 @@ class OpenTelemetry(RecordAdapter[Record]):
         """A call that was run, with its result."""
         name = each.text(*_NAME) or (each.span.name or "").removeprefix("execute_tool ").removeprefix("running tool: ")
         call_id = each.text(*_CALL_ID)
-        pair_id = self._pair(session, call_id, name)
+        inner = self._inner.pop((each.trace, each.id), None)
+        pair_id, result_id = inner or (self._pair(session, call_id, name), "")
+        result_id = result_id or f"{pair_id}@{each.id}"
+        if each.parent and "mcp.method.name" in each.values:
+            self._inner[each.trace, each.parent] = (pair_id, result_id)
         self._dialogue.move(here)
         event, _ = self._dialogue.cursor.event(_native(each), "item", session, turn=each.turn)
         value, where = each.first(_ARGUMENTS)
-        text, container = text_in(value)
+        text, container = arguments_in(value, where)
         kind = "mcp" if "mcp.method.name" in each.values else "function"
         server = each.text("mcp.server.name") if kind == "mcp" else None
         self._rows.call_sightings.add(
@@ -202,14 +241,18 @@ class OpenTelemetry(RecordAdapter[Record]):
             name=name,
             text=text,
             container=container,
+            status="redacted" if container == "absent" and each.turn is None else None,
             owed_by="client",
             pointer=each.places.get(where or "", ""),
         )
         failed, fine = has_failed(each.span), status_of(each.span) in _FINE
         value, where = each.first(_RESULT)
-        if (value is None and not failed) or each.turn is not None:
+        if each.turn is not None:
             return  # the results of an Agents API session are told by its own events
         text, container = text_in(value)
+        whole = opened(value) if kind == "mcp" else None
+        if isinstance(whole, dict) and isinstance(whole.get("content"), list):
+            text, container, failed = words_of(whole["content"]), "parts", failed or whole.get("isError") is True
         error = reason(each) if failed else None
         success = False if failed else True if fine else None
         self._rows.result_sightings.add(
@@ -218,7 +261,7 @@ class OpenTelemetry(RecordAdapter[Record]):
             turn=each.turn,
             wire=self.name,
             stage="executor",
-            item_id=f"{pair_id}@{each.id}",
+            item_id=result_id,
             call_id=call_id,
             pair_id=pair_id,
             name=name,
@@ -226,6 +269,7 @@ class OpenTelemetry(RecordAdapter[Record]):
             error=error,
             text=text,
             container=container,
+            status="redacted" if value is None and not failed else None,  # it ran, and what it gave was not captured
             pointer=each.places.get(where or "", ""),
         )
 
@@ -249,6 +293,9 @@ class OpenTelemetry(RecordAdapter[Record]):
 def _kind(each: Read) -> str | None:
     """Whether a span is a call of the model or of a tool."""
     named = each.values.get("gen_ai.operation.name") or each.values.get("openinference.span.kind")
+    steps = each.values.get("ai.operationId")
+    if not named and isinstance(steps, str) and steps != "ai.toolCall" and not steps.endswith(_STEPS):
+        return None  # of several steps, which have spans of their own
     word = named.lower() if isinstance(named, str) else ""
     if word in _MODEL or (not word and any(name in each.values for name in (*_INPUT, *_OUTPUT))):
         return "model"

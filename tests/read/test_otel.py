@@ -155,6 +155,144 @@ def test_a_trace_page_shows_the_calls_of_its_session_again(tmp_path: Path) -> No
     assert found.frames["results"].height == 1
 
 
+# --- odd spans ---------------------------------------------------------------------------------------------------------
+
+
+def said_event(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "attributes": attributes(more)}
+
+
+CHOSEN = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "look", "arguments": '{"at":3}'}}]}
+MADE = [{"role": "assistant", "parts": [call("c1", at=3)], "finish_reason": "tool_call"}]
+IN_EVENTS: list[list[dict[str, Any]]] = [
+    [said_event("gen_ai.user.message", content="go"), said_event("gen_ai.choice", index=0, message=CHOSEN)],
+    [said_event("gen_ai.choice", **{"gen_ai.event.content": {"index": 0, "message": CHOSEN}})],
+    [said_event("gen_ai.client.inference.operation.details", **{"gen_ai.output.messages": MADE})],
+    [said_event("gen_ai.choice", message=[{"toolUse": {"toolUseId": "c1", "name": "look", "input": {"at": 3}}}])],
+]
+
+
+@pytest.mark.parametrize("events", IN_EVENTS)
+def test_messages_in_events_of_a_span_are_read(tmp_path: Path, events: list[dict[str, Any]]) -> None:
+    pairs = {"gen_ai.operation.name": "chat", "gen_ai.tool.definitions": DEFINITIONS}
+    found = audited(tmp_path, batch(span(1, pairs, events=events)))
+    (made,) = found.frames["calls"].to_dicts()
+    assert (made["call_id"], json.loads(made["text"])) == ("c1", {"at": 3})
+    assert errors(found) == {"args-schema-mismatch"}
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    to = finding["location"]["pointer"]
+    assert to == f"/resourceSpans/0/scopeSpans/0/spans/0/events/{len(events) - 1}/attributes"
+
+
+FLAT = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "go"}
+GOOGLE = {"parameters": {"type": "OBJECT", "properties": {"at": {"type": "STRING"}}}, "name": "look"}
+ADK = {
+    "contents": [{"role": "user", "parts": [{"text": "go"}]}],
+    "config": {"tools": [{"function_declarations": [GOOGLE]}]},
+}
+OTHERS: list[dict[str, Any]] = [
+    {
+        **FLAT,
+        "gen_ai.completion.0.function_call.name": "look",
+        "gen_ai.completion.0.function_call.arguments": '{"at":3}',
+        "gen_ai.tool.definitions": DEFINITIONS,
+    },
+    {
+        "openinference.span.kind": "LLM",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.function_call_name": "look",
+        "llm.output_messages.0.message.function_call_arguments_json": '{"at":3}',
+        "llm.tools.0.tool.json_schema": json.dumps({"name": "look", "parameters": LOOK}),
+    },
+    {
+        "gcp.vertex.agent.llm_request": ADK,
+        "gcp.vertex.agent.llm_response": {
+            "content": {"role": "model", "parts": [{"function_call": {"name": "look", "args": {"at": 3}}}]}
+        },
+    },
+    {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.prompt.messages": [{"role": "user", "content": [{"type": "text", "text": "go"}]}],
+        "ai.prompt.tools": [json.dumps({"type": "function", "name": "look", "inputSchema": LOOK})],
+        "ai.response.toolCalls": [{"toolCallId": "c1", "toolName": "look", "input": {"at": 3}}],
+    },
+]
+
+
+@pytest.mark.parametrize("pairs", OTHERS)
+def test_calls_in_the_attributes_of_other_tracers_are_read(tmp_path: Path, pairs: dict[str, Any]) -> None:
+    found = audited(tmp_path, batch(span(1, pairs)))
+    assert [json.loads(text) for text in found.frames["calls"]["text"]] == [{"at": 3}]
+    assert errors(found) == {"args-schema-mismatch"}
+
+
+def test_the_span_around_the_steps_of_a_model_tells_nothing_twice(tmp_path: Path) -> None:
+    around = {"ai.operationId": "ai.generateText", "ai.response.toolCalls": OTHERS[3]["ai.response.toolCalls"]}
+    found = audited(tmp_path, batch(span(1, OTHERS[3], parentSpanId=f"{2:016x}"), span(2, around)))
+    assert found.frames["calls"].height == 1
+
+
+def test_what_was_not_captured_is_not_judged(tmp_path: Path) -> None:
+    bare = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
+    silent = {"gen_ai.operation.name": "chat", "gen_ai.tool.definitions": DEFINITIONS}
+    found = audited(tmp_path, *map(batch, [span(1, silent), span(2, bare), span(3, silent)]))
+    assert found.frames["calls"].select("container", "result").rows() == [("absent", 0)]
+    assert set(found.frames["verdicts"]["reason"]) == {"payload_redacted"}
+    assert errors(found) == set()
+
+
+def test_a_call_whose_arguments_only_the_span_of_its_tool_holds_is_judged_by_those(tmp_path: Path) -> None:
+    named = {"type": "tool_call", "id": "c1", "name": "look"}
+    found = audited(tmp_path, batch(chat(1, [USER], named)), batch(ran(2, "c1", {"at": 3}, "seen")))
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["invalid"]
+
+
+def test_a_run_over_mcp_inside_of_a_tool_is_the_same_run(tmp_path: Path) -> None:
+    whole = {"content": [{"type": "text", "text": "seen"}]}
+    inner = [ran(number, None, {"at": "x"}, whole, parentSpanId=f"{number + 1:016x}") for number in (2, 3)]
+    for each in inner:
+        each["attributes"] += attributes({"mcp.method.name": "tools/call"})
+    log = [chat(1, [USER], call("c1", at="x")), *inner, ran(4, None, {"at": "x"}, "seen")]
+    found = audited(tmp_path, *map(batch, log))
+    assert found.frames["calls"].select("call_id", "result").rows() == [("c1", 0)]
+    assert found.frames["results"]["text"].to_list() == ["seen"]
+    assert errors(found) == set()
+
+
+def test_a_model_span_inside_of_another_tells_the_same_reply(tmp_path: Path) -> None:
+    log = [chat(1, [USER], call("c1", at="x"), parentSpanId=f"{2:016x}"), chat(2, [USER], call("c1", at="x"))]
+    log += [chat(3, [USER], call("c1", at="y"))]
+    found = audited(tmp_path, *map(batch, log))
+    assert found.frames["calls"]["text"].to_list() == ['{"at":"x"}', '{"at":"y"}']
+
+
+def test_what_a_tracer_put_around_the_arguments_is_no_change_of_them(tmp_path: Path) -> None:
+    pairs = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": "seen"}
+    tool = span(2, {**pairs, "input.value": {"args": [], "kwargs": {"at": "x"}}})
+    found = audited(tmp_path, batch(chat(1, [USER], call("c1", at="x"))), batch(tool))
+    assert found.frames["calls"].height == 1
+    assert errors(found) == set()
+
+
+def test_other_choices_of_a_model_owe_no_result(tmp_path: Path) -> None:
+    first = chat(1, [USER])
+    choices = [{"role": "assistant", "parts": [call(name, at="x")]} for name in ("c1", "c2")]
+    first["attributes"][-1] = attributes({"gen_ai.output.messages": choices})[0]
+    found = audited(tmp_path, batch(first), batch(ran(2, "c2", {"at": "x"}, "seen")))
+    assert found.frames["calls"]["result"].null_count() == 1
+    assert errors(found) == set()
+
+
+def test_calls_of_the_providers_own_tools_are_its_own(tmp_path: Path) -> None:
+    asked = {"type": "server_tool_call", "id": "s1", "name": "web_search", "server_tool_call": {"query": "door"}}
+    gave = {"type": "server_tool_call_response", "id": "s1", "server_tool_call_response": {"found": 1}}
+    found = audited(tmp_path, batch(chat(1, [USER], asked, gave)))
+    assert found.frames["calls"].select("kind", "owed_by", "text", "result").rows() == [
+        ("hosted", "server", '{"query":"door"}', 0)
+    ]
+    assert errors(found) == set()
+
+
 def test_the_recorded_spans_have_the_counts_that_are_known() -> None:
     truth("mcp-stdio")  # the folder is there
     found = audit([str(SHARED / "otlp" / "pydantic_ai_v4.otlp.jsonl")])

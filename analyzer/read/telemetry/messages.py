@@ -7,45 +7,47 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.anymessage import call_of
+from analyzer.read.anymessage import said_of as any_said_of
 from analyzer.read.dialogue import Call, Result, Said
 from analyzer.read.members import held
+from analyzer.read.telemetry.events import opened
 from analyzer.read.telemetry.spans import Read
 from analyzer.read.values import contained
 
+_WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs"}
+LLM_REQUEST = "gcp.vertex.agent.llm_request"
+LLM_RESPONSE = "gcp.vertex.agent.llm_response"
 _json = msgspec.json.Decoder().decode
-
-
-def value_of(value: Any) -> Any:
-    """What an attribute holds, taken out of its text."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return _json(value)
-        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-            return value
-    return value
 
 
 def messages_of(each: Read, names: Sequence[str]) -> tuple[list[Any], str | None]:
     """The messages in the first of these attributes that a span has, and where they stand."""
     found, where = each.first(names)
-    value = value_of(found)
+    value = opened(found)
+    if where == "ai.response.toolCalls":
+        value = {"role": "assistant", "tool_calls": value, "content": each.values.get("ai.response.text")}
+    elif isinstance(value, dict) and where in (LLM_REQUEST, LLM_RESPONSE):
+        value = value.get("contents" if where == LLM_REQUEST else "content")
     messages = value if isinstance(value, list) else [] if value is None else [value]
     flat = [message.get("message", message) if isinstance(message, dict) else message for message in messages]
     return flat, where
 
 
 def table_of(value: Any) -> Any:
-    """A tool table out of its attribute; OpenInference has one text for each tool."""
-    value = value_of(value)
+    """A tool table out of its attribute; OpenInference has one text for each tool, others a whole request."""
+    value = opened(value)
+    if isinstance(value, dict) and isinstance(value.get("config"), dict):
+        value = value["config"].get("tools") or []
     if not isinstance(value, list):
         return value
     tools = []
     for each in value:
-        tool: Any = value_of(each)
+        tool: Any = opened(each)
         if isinstance(tool, dict) and isinstance(tool.get("tool"), dict) and "json_schema" in tool["tool"]:
-            tool = value_of(tool["tool"]["json_schema"])
+            tool = opened(tool["tool"]["json_schema"])
         if isinstance(tool, dict) and isinstance(tool.get("parameters"), str):
-            tool = {**tool, "parameters": value_of(tool["parameters"])}
+            tool = {**tool, "parameters": opened(tool["parameters"])}
         tools.append(tool)
     return tools
 
@@ -53,6 +55,15 @@ def table_of(value: Any) -> Any:
 def text_in(value: Any) -> tuple[str | None, str]:
     """Arguments or an output, and the container it stood in."""
     return (None, "absent") if value is None else contained(value)
+
+
+def arguments_in(value: Any, where: str | None) -> tuple[str | None, str]:
+    """The arguments of a call that ran; some tracers put what a Python function was given around them."""
+    inner = opened(value) if where == "input.value" else None
+    if isinstance(inner, dict) and inner.keys() <= _WRAPPED and not inner.get("args"):
+        given = inner.get("kwargs")
+        return contained(given if isinstance(given, dict) else inner)
+    return text_in(value)
 
 
 def words_of(value: Any) -> str:
@@ -74,22 +85,18 @@ def said_of(raw: bytes) -> Said:
     said = Said(_string(message.get("role")))
     texts: list[str] = []
     for part in _members(message.get("parts")):
-        if part.get("type") == "tool_call":
-            said.calls.append(_call(part))
-        elif part.get("type") == "tool_call_response":
-            output = part.get("response", part.get("result"))
-            text, container = text_in(output)
-            said.results.append(Result(_string(part.get("id")), _string(part.get("name")), text, container))
-        elif part.get("type") == "text" and isinstance(part.get("content"), str):
-            texts.append(part["content"])
+        _part(part, said, texts)
     if isinstance(message.get("content"), str):
         texts.append(message["content"])
+    elif isinstance(message.get("content"), list):
+        _other({"content": message["content"], "role": message.get("role")}, said, texts)
     texts += [words_of(each.get("message_content")) for each in _members(message.get("contents"))]
-    for each in _members(message.get("tool_calls")):
-        inner = each.get("tool_call", each)
-        function = inner.get("function") if isinstance(inner, dict) else None
-        if isinstance(inner, dict):
-            said.calls.append(_call({**inner, **function} if isinstance(function, dict) else inner))
+    calls = [each.get("tool_call", each) for each in _members(message.get("tool_calls"))]
+    calls.append(message.get("function_call"))
+    if isinstance(message.get("function_call_name"), str):
+        text = message.get("function_call_arguments_json")
+        calls.append({"name": message["function_call_name"], "arguments": text})
+    said.calls += [_call(each) for each in calls if isinstance(each, dict)]
     if said.role == "tool" and not said.results:
         text = "\n".join(texts) if texts else None
         name = _string(message.get("name"))
@@ -99,9 +106,39 @@ def said_of(raw: bytes) -> Said:
     return said
 
 
+def _part(part: dict[str, Any], said: Said, texts: list[str]) -> None:
+    """A part of a message as the conventions have them, or in another wire's shape."""
+    kind = part.get("type")
+    if kind == "server_tool_call":
+        call = _call({"arguments": part.get(kind), **part})
+        call.kind, call.owed_by = "hosted", "server"
+        said.calls.append(call)
+    elif kind in ("tool_call_response", "server_tool_call_response"):
+        output = next((part[name] for name in ("response", "result", kind) if part.get(name) is not None), None)
+        text, container = text_in(output)
+        said.results.append(Result(_string(part.get("id")), _string(part.get("name")), text, container))
+    elif kind == "tool_call":
+        said.calls.append(_call(part))
+    elif kind == "text" and isinstance(part.get("content"), str):
+        texts.append(part["content"])
+    elif kind is None:
+        _other({"parts": [part]}, said, texts)
+
+
 def _call(part: dict[str, Any]) -> Call:
-    text, container = text_in(part.get("arguments"))
-    return Call(_string(part.get("id")), _string(part.get("name")), text, container)
+    """A call; where its arguments were not captured nothing is said of them."""
+    call = call_of(part, "")
+    if call.container in ("absent", "null"):
+        call.text, call.container, call.status = None, "absent", "redacted"
+    return call
+
+
+def _other(message: dict[str, Any], said: Said, texts: list[str]) -> None:
+    """Put what a message in another wire's shape says to what is said."""
+    other = any_said_of(message)
+    said.calls += other.calls
+    said.results += other.results
+    texts += [other.text] if other.text is not None else []
 
 
 def _members(value: Any) -> list[dict[str, Any]]:

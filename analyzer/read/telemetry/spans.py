@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from analyzer.pointer import join
+from analyzer.read.telemetry.events import attributes_of, plain, told
 
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
 _FLAT = (
@@ -23,7 +24,6 @@ _FLAT = (
 )
 _SESSION = ("gen_ai.conversation.id", "session.id", "langfuse.session.id")
 _FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
-_MOST_DEPTH = 40
 
 
 class Span(msgspec.Struct, gc=False):
@@ -41,6 +41,7 @@ class Span(msgspec.Struct, gc=False):
     context: Any = None
     start_time: Any = None
     end_time: Any = None
+    parent_id: str | None = None
 
 
 class Scope(msgspec.Struct, gc=False):
@@ -102,6 +103,11 @@ class Read(msgspec.Struct):
     values: dict[str, Any]
     places: dict[str, str]
 
+    @property
+    def parent(self) -> str:
+        """The id of the span that it is inside of."""
+        return _identity(self.span.parentSpanId or self.span.parent_id)
+
     def first(self, names: Sequence[str]) -> tuple[Any, str | None]:
         """The first of these attributes that is there, and its name."""
         return next(((self.values[name], name) for name in names if self.values.get(name) is not None), (None, None))
@@ -153,39 +159,18 @@ def read_span(span: Span, pointer: str, of: _Of) -> Read:
     elif isinstance(span.attributes, list):
         for index, each in enumerate(span.attributes):
             if isinstance(each, dict) and isinstance(each.get("key"), str):
-                value, step = _plain(each.get("value"), 0)
+                value, step = plain(each.get("value"), 0)
                 values[each["key"]], places[each["key"]] = value, f"/attributes/{index}/value{step}"
     _unflatten(values)
+    for name, (value, place) in told(span.events).items():
+        if values.get(name) is None:
+            values[name], places[name] = value, place
     context = span.context if isinstance(span.context, dict) else {}
     trace = _identity(span.traceId or context.get("trace_id"))
     name = _identity(span.spanId or context.get("span_id"))
     session = of[0] or next((values[key] for key in _SESSION if isinstance(values.get(key), str)), None)
     ends = nanoseconds(span.endTimeUnixNano, span.end_time) or nanoseconds(span.startTimeUnixNano, span.start_time)
     return Read(span, pointer, trace, name, ends, session, of[1], values, places)
-
-
-def _plain(value: Any, depth: int) -> tuple[Any, str]:
-    """What an attribute holds, and the step from its value to a text."""
-    if not isinstance(value, dict) or depth > _MOST_DEPTH:
-        return value, ""
-    for name in ("stringValue", "boolValue", "doubleValue", "bytesValue", "string_value", "bool_value", "double_value"):
-        if name in value:
-            return value[name], f"/{name}"
-    for name in ("intValue", "int_value"):
-        if name in value:
-            number = value[name]
-            whole = isinstance(number, str) and number.removeprefix("-").isdigit() and len(number) < 20
-            return int(number) if whole else number, f"/{name}"
-    for name in ("arrayValue", "array_value"):
-        if isinstance(value.get(name), dict):
-            inner = value[name].get("values")
-            return [_plain(each, depth + 1)[0] for each in inner] if isinstance(inner, list) else [], f"/{name}"
-    for name in ("kvlistValue", "kvlist_value"):
-        if isinstance(value.get(name), dict):
-            inner = value[name].get("values")
-            pairs = [each for each in inner if isinstance(each, dict)] if isinstance(inner, list) else []
-            return {str(each.get("key")): _plain(each.get("value"), depth + 1)[0] for each in pairs}, f"/{name}"
-    return None, ""
 
 
 def _unflatten(values: dict[str, Any]) -> None:
@@ -244,11 +229,7 @@ def reason(each: Read) -> str:
     for event in each.span.events if isinstance(each.span.events, list) else ():
         if not isinstance(event, dict) or event.get("name") != "exception":
             continue
-        listed = event.get("attributes")
-        pairs = [pair for pair in listed if isinstance(pair, dict)] if isinstance(listed, list) else []
-        found = {str(pair.get("key")): _plain(pair.get("value"), 0)[0] for pair in pairs}
-        if isinstance(listed, dict):
-            found = listed
+        found = attributes_of(event.get("attributes"))
         if isinstance(found.get("exception.message"), str):
             return str(found["exception.message"])
     message = each.span.status.get("message") if isinstance(each.span.status, dict) else None
