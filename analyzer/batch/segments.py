@@ -17,9 +17,7 @@ import polars as pl
 
 from analyzer.auditing import audit_large, audit_partition, chosen
 from analyzer.contracts.files import Contracts
-from analyzer.findings.details import DETAILS, together
 from analyzer.findings.kept import SAME, Kept
-from analyzer.findings.listing import thinned
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
 from analyzer.read import Crew, read
@@ -151,9 +149,8 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
     recording = _recording(folder, crew)
     crashed: set[tuple[str, str]] = set()
     turns: set[str] = set()
-    details = together([])
-    with closing(Kept(terms.settings.max_findings)) as waiting:
-        parts: list[dict[str, pl.DataFrame]] = []
+    # Of a lake, which is one segment, there may be thousands: of their calls only those stay that repeat one in it.
+    with closing(Kept(terms.settings.max_findings, every=crew is not None)) as answers:
         try:
             read(
                 list(sources),
@@ -163,17 +160,12 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
                 crew=crew,
             )
             for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
-                details = together([details, {name: part.frames.pop(name) for name in DETAILS}])
-                if crew is None:
-                    parts.append(part.frames)
-                    thinned(parts, terms.settings.max_findings)
-                else:  # there may be thousands: of their calls only those stay that repeat one of this segment
-                    waiting.add(part.frames)
+                answers.add(part.frames)
                 turns.update(part.turns)
                 crashed.update(part.crashed)
         finally:
             recording.close()
-        parts = parts if crew is None else waiting.end()
+        parts, details = answers.end(), answers.details()
     kept = {name: _together(name, [part[name] for part in parts]) for name in parts[0]} | details
     # Masked first: a later run knows no other names.
     kept = {name: masked_frame(frame) for name, frame in kept.items()}

@@ -12,7 +12,7 @@ from tempfile import SpooledTemporaryFile
 import polars as pl
 
 from analyzer.findings.details import DETAILS, together
-from analyzer.findings.listing import thinned
+from analyzer.findings.listing import cut, place_of, unlisted_of
 from analyzer.frames import Frames
 
 SAME = ("schemas", "schema_facts", "tools", "contracts", "shown_tables")
@@ -23,10 +23,13 @@ _PLACED = ("offers", "first_showings", "strays", "retries")  # whose events are 
 
 
 class Kept:
-    """The answers of partitions, in their order, of whose findings about `most` are listed in the end."""
+    """The answers of partitions, in their order, of whose findings about `most` are listed in the end.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    Where they are not `every` one there is, any of their calls may repeat one elsewhere that failed, and stays.
+    """
+
+    def __init__(self, most: int, *, every: bool = True) -> None:
+        self._most, self._every = most, every
         self._found = 0
         self._parts: list[Frames] = []  # all frames but those that wait
         self._same: Frames = {}
@@ -50,11 +53,16 @@ class Kept:
             self._thin()
 
     def _thin(self) -> None:
-        parts = [{**part, "found": self._get(number, "found")} for number, part in enumerate(self._parts)]
-        thinned(parts, self._most)
-        self._found = sum(part["found"].height for part in parts)
-        for part, kept, waiting in zip(parts, self._parts, self._waiting, strict=True):
-            waiting["found"], kept["unlisted"] = self._put(part["found"]), part["unlisted"]
+        """Leave out what will not be listed in any case; of one part after the other, for all of them are much."""
+        numbers = range(len(self._parts))
+        places = pl.concat(place_of(self._get(number, "found"), number) for number in numbers)
+        kept, unlisted = cut(places, self._most, unlisted_of(self._parts))
+        self._found = kept.height
+        rows = dict(kept.group_by("part").agg("row").iter_rows())
+        for number, (part, waiting) in enumerate(zip(self._parts, self._waiting, strict=True)):
+            found = self._get(number, "found")
+            waiting["found"] = self._put(found[sorted(rows.get(number, []))])
+            part["unlisted"] = unlisted if number == 0 else unlisted.clear()
 
     def whole(self) -> list[Frames]:
         """The answers, with every row that may be asked for: of calls that may repeat a failed one, those that do."""
@@ -63,6 +71,8 @@ class Kept:
 
     def end(self) -> list[Frames]:
         """The answers as `whole` has them; they are kept no longer."""
+        if self._found > self._most:
+            self._thin()
         parts = self.whole()
         self._parts.clear()
         return parts
@@ -78,7 +88,9 @@ class Kept:
         self._file.close()
 
     def _part(self, number: int, failed: pl.Series) -> Frames:
-        retries = self._get(number, "retries").filter(pl.col("digest").is_in(failed.implode()))
+        retries = self._get(number, "retries")
+        if self._every:
+            retries = retries.filter(pl.col("digest").is_in(failed.implode()))
         part = {
             **self._parts[number],
             "retries": retries,

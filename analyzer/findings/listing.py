@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from analyzer.findings.assemble import assemble, ordered, placed
+from analyzer.findings.assemble import assemble, placed
 from analyzer.frames import HITS
 from analyzer.trace import Trace
 
@@ -89,14 +89,18 @@ def told(unlisted: pl.DataFrame) -> pl.DataFrame:
     return assemble(pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **HITS})), Trace())
 
 
-def thinned(parts: list[dict[str, pl.DataFrame]], most: int) -> None:
-    """Cut what partitions have `found` so far to what will be listed in any case, once it is twice too much."""
-    if sum(part["found"].height for part in parts) <= 2 * most:
-        return
-    found, unlisted = listed(ordered([part["found"] for part in parts]), most, unlisted_of(parts))
-    for part in parts:
-        part["found"], part["unlisted"] = found.clear(), unlisted.clear()
-    parts[0]["found"], parts[0]["unlisted"] = found, unlisted
+def place_of(found: pl.DataFrame, part: int) -> pl.DataFrame:
+    """Of FINDINGS with `first_event` what says which of them are listed: `part` and `row`, and their order."""
+    pointer = pl.col("location").struct.field("pointer")
+    return found.select(
+        *_CLASS, "first_event", "seq", pointer, "fingerprint", part=pl.lit(part), row=pl.int_range(pl.len())
+    )
+
+
+def cut(places: pl.DataFrame, most: int, unlisted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The places of findings that will be listed in any case, as `listed` leaves the findings themselves."""
+    places = places.sort("first_event", "seq", "rule", "pointer", "fingerprint", nulls_last=True)
+    return listed(places, most, unlisted)
 
 
 def unlisted_of(parts: Iterable[dict[str, pl.DataFrame]]) -> pl.DataFrame:

@@ -46,7 +46,7 @@ class Recording:
 
     BLOCK: ClassVar[int] = 1 << 16
     """Events after which the reader hands its rows over."""
-    BLOCK_BYTES: ClassVar[int] = 1 << 28
+    BLOCK_BYTES: ClassVar[int] = 1 << 26
     """Bytes of a source after which it does so, too."""
 
     limit: int = field(default_factory=lambda: LIMIT)

@@ -89,7 +89,8 @@ class Court:
         owed = owed.with_row_index("place")
         plain = self._plain(owed)
         doubtful = owed.with_columns(plain=plain == _PLAIN).filter(plain < _VALID).select(_Owed._fields)
-        careful = [self._carefully(_Owed(*row), role, side) for row in doubtful.iter_rows()]
+        rows = (row for lot in in_lots(doubtful) for row in lot.iter_rows())
+        careful = [self._carefully(_Owed(*row), role, side) for row in rows]
         judged = pl.DataFrame(careful, schema=_JUDGED, orient="row")
         self._verdicts.append(
             owed.select(

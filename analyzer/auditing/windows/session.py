@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 import polars as pl
@@ -15,6 +15,7 @@ from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.kept import anew
 from analyzer.frames import CALLS, RESULTS, Frames
 from analyzer.read.spill import Large
+from analyzer.replay.payloads import in_lots
 from analyzer.replay.scopes import nth, number
 from analyzer.rules.canonical import canonical
 from analyzer.rules.pairs import pairs
@@ -199,7 +200,7 @@ def _calls(shelf: Shelf, index: Index, offers: pl.DataFrame, settings: Settings,
     found = [pl.DataFrame(schema=CALLS)]
     for calls in shelf.each("calls"):
         mine = calls.filter(pl.col("call").is_in(wanted.implode()))
-        digests = pl.Series([f"#{_digest(text):x}" for text in mine["text"]], dtype=pl.String)
+        digests = pl.Series([f"#{digest:x}" for digest in _digests(mine)], dtype=pl.String)
         found.append(
             anew(mine.with_columns(text=pl.when(approved).then("text").otherwise(digests)).select(list(CALLS)))
         )
@@ -218,7 +219,7 @@ def _compared(shelf: Shelf, index: Index, settings: Settings) -> pl.Series:
         mine = calls.filter(
             outcome.is_in(["ok", "error", "unknown"]), repeated | pl.col("tool").is_in(stormy.implode())
         )
-        digests = pl.Series("digest", [_digest(text) for text in mine["text"]], dtype=pl.UInt64)
+        digests = pl.Series("digest", _digests(mine), dtype=pl.UInt64)
         rows.append(mine.select("call", "tool", "outcome", repeated.alias("twice"), digests))
     ended = pl.concat(rows)
     same = ["tool", "digest"]
@@ -235,6 +236,10 @@ def _among(approvals: pl.DataFrame) -> pl.Expr:
         mine = pl.col("server").eq_missing(pl.lit(server, pl.String))
         asked |= mine if name is None else mine & pl.col("name").eq_missing(pl.lit(name, pl.String))
     return asked
+
+
+def _digests(calls: pl.DataFrame) -> Iterator[int]:
+    return (_digest(text) for lot in in_lots(calls.select("text")) for text in lot["text"])
 
 
 def _digest(text: str | None) -> int:
