@@ -16,9 +16,9 @@ _CALLS = frozenset({"tool_use", "tool-call", "tool_call", "function_call", "tool
 _HOSTED = frozenset({"server_tool_use", "mcp_tool_use"})
 _RESULTS = frozenset({"tool-result", "tool_call_response", "toolResult", "function_call_output"})
 _ENDS = ("tool_result", "tool_call_output")
-# Calls and results that a part holds under their name, as Google and Bedrock write them.
-_HELD_CALLS = ("functionCall", "function_call", "toolUse")
-_HELD_RESULTS = ("functionResponse", "function_response", "toolResult")
+# Calls and results that a part holds under their name, as Google, Bedrock and Haystack write them.
+_HELD_CALLS = ("functionCall", "function_call", "toolUse", "tool_call")
+_HELD_RESULTS = ("functionResponse", "function_response", "toolResult", "tool_call_result")
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
 _ANSWERED = {"output-available": True, "output-error": False, "output-denied": False}
 _MOST_LAYERS = 4
@@ -43,7 +43,10 @@ def said_of(value: Any) -> Said:
     if not isinstance(value, dict):
         return Said(text=value if isinstance(value, str) else None)
     if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):  # as LangChain stores them
-        value = {"role": _stored_role(value["id"]), **value["kwargs"]}
+        said = said_of({"role": _stored_role(value["id"]), **value["kwargs"]})
+        said.to = said.to and f"/kwargs{said.to}"
+        move(said, "/kwargs")
+        return said
     role = value.get("role", value.get("type"))
     if "role" not in value and _is_item(role):
         said = Said("tool" if "output" in value else "assistant")
@@ -76,13 +79,23 @@ def said_of(value: Any) -> Said:
     return said
 
 
+def move(said: Said, to: str | None) -> None:
+    """Let the pointers to calls and results begin with `to`, or with None lead to the whole."""
+    for call in said.calls:
+        call.to = "" if to is None else to + call.to
+    for result in said.results:
+        result.to = "" if to is None else to + result.to
+
+
 def _listed(value: dict[str, Any], to: str, said: Said) -> None:
     """The calls in the members of a message that list them."""
     for member in ("tool_calls", "toolCalls", "invalid_tool_calls"):
         calls = value.get(member)
         for index, each in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(each, dict):
-                said.calls.append(call_of(each, f"{to}/{member}/{index}"))
+                call = call_of(each, f"{to}/{member}/{index}")
+                call.owed_by = "nobody" if member == "invalid_tool_calls" else call.owed_by
+                said.calls.append(call)
     if isinstance(value.get("function_call"), dict):
         said.calls.append(call_of(value["function_call"], f"{to}/function_call"))
 
@@ -103,7 +116,7 @@ def call_of(entry: dict[str, Any], to: str) -> Call:
     function = entry.get("function")
     inner: dict[str, Any] = function if isinstance(function, dict) else entry
     to = f"{to}/function" if inner is not entry else to
-    name = _string(inner.get("name"), inner.get("toolName"))
+    name = _string(inner.get("name"), inner.get("toolName"), inner.get("tool_name"))
     # The id of an item of Responses is not that of its call.
     ids = ("call_id", "toolUseId", "id", "toolCallId", "tool_call_id")
     call_id = _string(*[entry.get(name) for name in ids])
@@ -167,6 +180,8 @@ def _result(part: dict[str, Any], to: str) -> Result:
         value, where = value["value"], f"{where}/value"
     ids = ("tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "call_id")
     call_id = _string(*[part.get(name) for name in ids])
+    if isinstance(part.get("origin"), dict):  # the call that a result is of
+        call_id, success = _string(part["origin"].get("id")), False if part.get("error") is True else success
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and value[0].keys() == {"json"}:
         value, where = value[0]["json"], f"{where}/0/json"
     text, container = contained(value)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
-from analyzer.read.anymessage import call_of, said_of, unpacked
+from analyzer.read.anymessage import call_of, move, said_of, unpacked
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Ask, Dialogue, Said
+from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import contained, encoded
@@ -41,6 +41,8 @@ class Observation(msgspec.Struct, gc=False):
     sessionId: str | None = None  # noqa: N815
     trace: Any = None
     observations: list[Any] | None = None
+    toolCalls: list[Any] | None = None  # noqa: N815
+    toolDefinitions: dict[str, Any] | None = None  # noqa: N815
 
 
 _record = msgspec.json.Decoder(Observation).decode
@@ -124,7 +126,7 @@ class Langfuse(RecordAdapter[Observation]):
             list(map(encoded, messages)),
             to,
             session or None,
-            tools=_table(value, one.metadata),
+            tools=_table(value, one.metadata) or _defined(one.toolDefinitions),
             model=one.model,
         )
         self._dialogue.ask(ask, at if messages else here)
@@ -132,25 +134,48 @@ class Langfuse(RecordAdapter[Observation]):
             self._dialogue.fail(here)
             return
         value, layers = unpacked(one.output)
-        said, to = _reply(value)
         at = msgspec.structs.replace(here, pointer=here.pointer + "/output", opaque=layers > 0)
-        # A generation inside another one tells the same reply.
-        ids = [call.call_id for call in said.calls]
-        reply = "+".join(map(str, ids)) if ids and all(ids) else one.id
-        self._dialogue.answer(said, at, native="GENERATION", to=to, reply=reply)
+        replies = _replies(value)
+        if one.toolCalls and not any(said.calls for said, _ in replies):
+            calls = [call_of(each, "") for each in map(_opened, one.toolCalls) if isinstance(each, dict)]
+            at, replies = msgspec.structs.replace(here, opaque=True), [(Said("assistant", calls=calls), "")]
         waiting = self._open.setdefault(session, [])
-        waiting += [each for each in self._dialogue.made if each not in waiting]
+        for nth, (said, to) in enumerate(replies):
+            for call in said.calls:
+                if call.container == "absent":  # left out by the tracer
+                    call.status = "redacted"
+            if len(replies) > 1:
+                unchosen(said, None)
+            # A generation inside another one tells the same reply.
+            ids = [call.call_id for call in said.calls]
+            reply = "+".join(map(str, ids)) if ids and all(ids) else f"{one.id}#{nth}" if nth else one.id
+            self._dialogue.answer(said, at, native="GENERATION", to=to, reply=reply)
+            waiting += [each for each in self._dialogue.made if each not in waiting]
+
+    def _invoker(self, one: Observation, here: Place, session: str, messages: list[Any]) -> None:
+        """A step that is given the conversation, runs the calls in it and adds their results."""
+        value = _opened(one.output)
+        more = value.get("tool_messages", value.get("messages")) if isinstance(value, dict) else None
+        raws = list(map(encoded, [*messages, *(more if isinstance(more, list) else [])]))
+        self._dialogue.ask(Ask(raws, "", session or None), msgspec.structs.replace(here, opaque=True))
 
     def _tool(self, one: Observation, here: Place, session: str) -> None:
         """A call that was run, with its result."""
         asked, layers = unpacked(one.input)
+        if isinstance(asked, dict) and isinstance(asked.get("messages"), list):
+            self._invoker(one, here, session, asked["messages"])
+            return
         told, _ = unpacked(one.metadata)
-        call_id = _call_id(asked, told)
+        gave = _opened(one.output)
+        whole = gave if isinstance(gave, dict) and "tool_call_id" in gave and "content" in gave else None
+        called = call_of(asked, "") if isinstance(asked, dict) and asked.get("type") == "tool_call" else None
+        call_id = (called.call_id if called is not None else None) or _call_id(asked, told, whole)
         name = one.name or ""
         pair_id, name = self._pair(session, call_id, name)
         self._dialogue.move(here)
         event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
-        inner = asked.get("args", asked.get("arguments")) if isinstance(asked, dict) and call_id else None
+        named = isinstance(asked, dict) and (called is not None or _call_id(asked) is not None)
+        inner = asked.get("args", asked.get("arguments")) if named else None
         text, container = contained(inner if inner is not None else asked if layers < 2 else one.input)
         self._rows.call_sightings.add(
             event=event,
@@ -166,10 +191,10 @@ class Langfuse(RecordAdapter[Observation]):
             owed_by="client",
             pointer="/input",
         )
-        failed = one.level == "ERROR"
+        failed = one.level == "ERROR" or (whole is not None and whole.get("status") == "error")
         if one.output is None and not failed:
             return
-        text, container = contained(one.output)
+        text, container = contained(one.output if whole is None else whole["content"])
         error = one.statusMessage or (None if text else "the observation is marked as an error")
         self._rows.result_sightings.add(
             event=event,
@@ -184,7 +209,11 @@ class Langfuse(RecordAdapter[Observation]):
             error=error if failed else None,
             text=text,
             container=container,
-            pointer="/output" if one.output is not None else "",
+            pointer="/output/content"
+            if whole is not None and whole is one.output
+            else "/output"
+            if gave is not None
+            else "",
         )
 
     def _pair(self, session: str, call_id: str | None, name: str) -> tuple[str, str]:
@@ -214,34 +243,52 @@ def _messages(value: Any) -> tuple[list[Any], str]:
     return ([value], "") if isinstance(value, str) else ([], "")
 
 
-def _reply(value: Any) -> tuple[Said, str]:
-    """What the model said, and the pointer to the message."""
+def _replies(value: Any, to: str = "") -> list[tuple[Said, str]]:
+    """What the model said, one for each alternative, and the pointers to the messages."""
     if isinstance(value, list) and value:
         whole = Said("assistant")
         for each in value:
-            said, _ = _reply(each)
-            whole.calls += said.calls
-            whole.text = said.text if whole.text is None else whole.text
-        for call in whole.calls:
-            call.to = ""
-        return whole, ""
-    if isinstance(value, dict):
-        choices = value.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            return said_of(choices[0].get("message")), "/choices/0/message"
-        for name in ("message", "output", "generation"):
-            if isinstance(value.get(name), dict):
-                return said_of(value[name]), f"/{name}"
-        if value.get("type") in ("tool_use", "tool-call", "tool_call", "function_call"):
-            return Said("assistant", calls=[call_of(value, "")]), ""
-    return said_of(value), ""
+            for said, _ in _replies(each):
+                whole.calls += said.calls
+                whole.results += said.results
+                whole.text = said.text if whole.text is None else whole.text
+        move(whole, None)
+        return [(whole, to)]
+    if not isinstance(value, dict):
+        return [(said_of(value), to)]
+    for name, member in (("choices", "message"), ("candidates", "content")):
+        listed = value.get(name)
+        if isinstance(listed, list) and listed and isinstance(listed[0], dict):
+            each = enumerate(one.get(member) for one in listed if isinstance(one, dict))
+            return [(said_of(one), f"{to}/{name}/{index}/{member}") for index, one in each]
+    for name in ("message", "output", "generation"):
+        if isinstance(value.get(name), dict | list) and "role" not in value:
+            return _replies(value[name], f"{to}/{name}")
+    if value.get("type") in ("tool_use", "tool-call", "tool_call", "function_call"):
+        return [(Said("assistant", calls=[call_of(value, "")]), to)]
+    return [(said_of(value), to)]
+
+
+def _opened(value: Any) -> Any:
+    return unpacked(value)[0]
+
+
+def _defined(definitions: dict[str, Any] | None) -> bytes:
+    """The tool table that the service itself made out of what it was sent."""
+    tools = []
+    for name, each in (definitions or {}).items():
+        told = _opened(each)
+        if isinstance(told, dict):
+            tools.append({"name": name, **told, "parameters": _opened(told.get("parameters"))})
+    return encoded(tools) if tools else b""
 
 
 def _table(value: Any, metadata: Any) -> bytes:
     """The tool table that was sent, wherever the tracer put it."""
     told, _ = unpacked(metadata)
     attributes = unpacked(told.get("attributes"))[0] if isinstance(told, dict) else None
-    for holder in (value, told, attributes):
+    config = value.get("config") if isinstance(value, dict) else None
+    for holder in (value, config, told, attributes):
         for name in _TABLES:
             tools, _ = unpacked(holder.get(name)) if isinstance(holder, dict) else (None, 0)
             if isinstance(tools, list) and tools:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, mutations, recorded
-from tests.read.truths import audited
+from tests.read.truths import audited, errors
 
 NAME = "langfuse"
 SAMPLE = (SAMPLES / f"{NAME}.jsonl").read_bytes()
@@ -59,6 +59,33 @@ def test_payloads_are_taken_out_of_their_texts(tmp_path: Path, layers: int) -> N
         {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "look", "args": {"at": 1}}}]},
         {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"at": 1}}]},
         {"text": "", "toolCalls": [{"toolCallId": "c1", "toolName": "look", "args": {"at": 1}}]},
+        [
+            {"type": "reasoning"},
+            {"type": "function_call", "id": "fc", "call_id": "c1", "name": "look", "arguments": '{"at":1}'},
+        ],
+        {
+            "object": "response",
+            "output": [{"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"at":1}'}],
+        },
+        {"role": "assistant", "content": "", "additional_kwargs": {"tool_calls": [CALL]}},
+        {
+            "lc": 1,
+            "id": ["langchain", "AIMessage"],
+            "kwargs": {"tool_calls": [{"name": "look", "args": {"at": 1}, "id": "c1"}]},
+        },
+        {"role": "assistant", "tool_calls": [], "invalid_tool_calls": [{"name": "look", "args": '{"at":', "id": "c1"}]},
+        {
+            "candidates": [
+                {
+                    "content": {
+                        "role": "model",
+                        "parts": [{"function_call": {"id": "c1", "name": "look", "args": {"at": 1}}}],
+                    }
+                }
+            ]
+        },
+        {"output": {"message": {"content": [{"toolUse": {"toolUseId": "c1", "name": "look", "input": {"at": 1}}}]}}},
+        {"role": "assistant", "content": [{"tool_call": {"id": "c1", "tool_name": "look", "arguments": {"at": 1}}}]},
     ],
 )
 def test_replies_of_every_framework_hold_the_call(tmp_path: Path, said: Any) -> None:
@@ -66,6 +93,75 @@ def test_replies_of_every_framework_hold_the_call(tmp_path: Path, said: Any) -> 
     found = audited(tmp_path, download(generation))
     assert found.frames["calls"].select("call_id", "name").rows() == [("c1", "look")]
     assert found.frames["verdicts"]["verdict_is"].to_list() == ["invalid"]
+
+
+GIVEN: list[list[dict[str, Any]]] = [
+    [{"type": "function_call_output", "call_id": "c1", "output": "seen"}],
+    [{"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "seen"}]}}]}],
+    [{"role": "user", "parts": [{"function_response": {"id": "c1", "name": "look", "response": {"said": "seen"}}}]}],
+    [{"role": "tool", "content": [{"tool_call_result": {"result": "seen", "origin": {"id": "c1"}, "error": False}}]}],
+    [{"role": "user", "content": [{"type": "mcp_tool_result", "tool_use_id": "c1", "content": "seen"}]}],
+]
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_results_of_every_framework_answer_the_call(tmp_path: Path, given: list[dict[str, Any]]) -> None:
+    said = {"role": "assistant", "tool_calls": [CALL]}
+    first = observed(1, "GENERATION", input=[USER], output=said)
+    then = observed(2, "GENERATION", input=[USER, said, *given], output={"role": "assistant", "content": "so"})
+    found = audited(tmp_path, download(first, then))
+    assert found.frames["calls"].select("call_id", "result").rows() == [("c1", 0)]
+    assert "seen" in found.frames["results"]["text"][0]
+
+
+@pytest.mark.parametrize(
+    ("ran", "gave"),
+    [
+        ({"type": "tool_call", "id": "c1", "name": "look", "args": {"at": 1}}, "seen"),
+        ("{'at': 1}", {"type": "tool", "content": "seen", "tool_call_id": "c1"}),
+    ],
+)
+def test_what_langchain_puts_around_a_run_is_no_part_of_it(tmp_path: Path, ran: Any, gave: Any) -> None:
+    generation = observed(1, "GENERATION", input=[USER], output={"role": "assistant", "tool_calls": [CALL]})
+    found = audited(tmp_path, download(generation, observed(2, "TOOL", name="look", input=ran, output=gave)))
+    assert found.frames["calls"].select("call_id", "result").rows() == [("c1", 0)]
+    assert found.frames["results"]["text"].to_list() == ["seen"]
+    assert errors(found) == set()
+
+
+def test_a_step_that_runs_the_calls_of_the_conversation_is_no_tool(tmp_path: Path) -> None:
+    said = {"role": "assistant", "tool_calls": [CALL]}
+    result = {"tool_call_result": {"result": "seen", "origin": {"id": "c1"}, "error": False}}
+    gave = {"tool_messages": [{"role": "tool", "content": [result]}]}
+    generation = observed(1, "GENERATION", input={"messages": [USER], "tools": [TOOL]}, output=said)
+    step = observed(2, "TOOL", name="tool_invoker - ['look']", input={"messages": [USER, said]}, output=gave)
+    found = audited(tmp_path, download(generation, step))
+    assert found.frames["calls"].select("call_id", "result").rows() == [("c1", 0)]
+    assert errors(found) == {"args-schema-mismatch"}
+
+
+def test_arguments_that_the_tracer_left_out_are_not_judged(tmp_path: Path) -> None:
+    said = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look"}}]}
+    generation = observed(1, "GENERATION", input={"messages": [USER], "tools": [TOOL]}, output=said)
+    assert audited(tmp_path, download(generation)).frames["verdicts"]["reason"].to_list() == ["payload_redacted"]
+    found = audited(tmp_path, download(generation, observed(2, "TOOL", name="look", input={"at": 1}, output="seen")))
+    assert found.frames["verdicts"].filter(role="arguments")["verdict_is"].to_list() == ["invalid"]
+
+
+def test_calls_that_only_the_service_itself_lists_are_read(tmp_path: Path) -> None:
+    named: dict[str, Any] = {"toolCalls": [json.dumps({"id": "c1", "name": "look", "arguments": '{"at": 1}'})]}
+    named["toolDefinitions"] = {"look": json.dumps({"parameters": json.dumps(SCHEMA)})}
+    found = audited(tmp_path, download(observed(1, "GENERATION", input=None, output=None, **named)))
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["invalid"]
+
+
+def test_every_choice_of_a_generation_is_read(tmp_path: Path) -> None:
+    choices = [{"message": {"role": "assistant", "tool_calls": [{**CALL, "id": name}]}} for name in ("c1", "c2")]
+    found = audited(tmp_path, download(observed(1, "GENERATION", input=[USER], output={"choices": choices})))
+    assert found.frames["calls"].select("call_id", "pointer").rows() == [
+        (f"c{nth + 1}", f"/choices/{nth}/message/tool_calls/0/function/arguments") for nth in (0, 1)
+    ]
+    assert errors(found) == set()
 
 
 def test_a_tool_ran_the_first_open_call_of_its_name(tmp_path: Path) -> None:

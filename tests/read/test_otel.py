@@ -155,7 +155,7 @@ def test_a_trace_page_shows_the_calls_of_its_session_again(tmp_path: Path) -> No
     assert found.frames["results"].height == 1
 
 
-# --- odd spans ---------------------------------------------------------------------------------------------------------
+# --- odd spans --------------------------------------------------------------------------------------------------------
 
 
 def said_event(name: str, **more: Any) -> dict[str, Any]:
