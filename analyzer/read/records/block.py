@@ -18,9 +18,8 @@ class Block:
     """Some consecutive records of one source.
 
     `raw` is the JSON text of each; `offset`, `length`, `line` say where the record's bytes lie; `pointer` leads from
-    the record to the element (empty for lines). `utf8` is false where some record may hold invalid UTF-8, `escaped`
-    where none escapes a surrogate. `torn` is true where the last record of the block ends the file without a line
-    end.
+    the record to the element (empty for lines). `utf8` is false where some record may hold invalid UTF-8. `torn` is
+    true where the last record of the block ends the file without a line end.
     """
 
     first: int
@@ -30,7 +29,6 @@ class Block:
     line: list[int] = field(default_factory=list)
     pointer: list[str] | None = None
     utf8: bool = True
-    escaped: bool = True
     torn: bool = False
     oversized: list[tuple[int, int, int]] = field(default_factory=list)
     """Offset, length, line of records that are left out; of a line an empty one stands in its place."""
@@ -72,7 +70,6 @@ class Block:
             [self.line[index]],
             None if self.pointer is None else [self.pointer[index]],
             self.utf8,
-            self.escaped,
             self.torn and index == len(self.raw) - 1,
         )
 
@@ -99,4 +96,5 @@ def is_utf8(text: bytes) -> bool:
 def with_surrogates(block: Block) -> list[int]:
     """The indexes of the records that escape surrogates; they come in pairs, as a rule."""
     escaped = SURROGATE.search
-    return [index for index, each in enumerate(block.raw) if escaped(each)] if block.escaped else []
+    # Nearly always there is none: one look at all of them.
+    return [index for index, each in enumerate(block.raw) if escaped(each)] if escaped(b"".join(block.raw)) else []

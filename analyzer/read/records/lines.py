@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from analyzer.read.records import limits
-from analyzer.read.records.block import SURROGATE, Block, is_utf8
+from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.transport import Digest, Readable
 
 
@@ -18,7 +18,6 @@ class Batch(NamedTuple):
     lines: list[bytes]
     lengths: list[int]
     utf8: bool
-    escaped: bool
 
 
 def batches(stream: Readable, digest: Digest) -> Iterator[Batch]:
@@ -30,7 +29,7 @@ def batches(stream: Readable, digest: Digest) -> Iterator[Batch]:
         digest.update(chunk)
         lines = io.BytesIO(chunk).readlines()
         # At once: cheaper than of all lines, and seldom wrong about a character that is cut.
-        valid, escaped = is_utf8(chunk), SURROGATE.search(chunk) is not None
+        valid = is_utf8(chunk)
         size += len(lines[0])
         begun = [*begun, lines[0]] if size <= limits.MAX_RECORD else [lines[0][-1:]]
         if not lines[0].endswith(b"\n"):
@@ -39,22 +38,21 @@ def batches(stream: Readable, digest: Digest) -> Iterator[Batch]:
         lines[0] = b"".join(begun)
         lengths = [size, *map(len, lines[1:])]
         begun, size = ([], 0) if lines[-1].endswith(b"\n") else ([lines.pop()], lengths.pop())
-        escaped = escaped or SURROGATE.search(lines[0]) is not None  # may be cut too
-        yield Batch(lines, lengths, (sound and valid) or is_utf8(b"".join(lines)), escaped)
+        yield Batch(lines, lengths, (sound and valid) or is_utf8(b"".join(lines)))
         sound = valid
     if size:
         last = b"".join(begun) if size <= limits.MAX_RECORD else b""
-        yield Batch([last], [size], sound or is_utf8(last), escaped=True)
+        yield Batch([last], [size], sound or is_utf8(last))
 
 
 def lines(stream: Readable, digest: Digest, offset: int = 0) -> Iterator[Block]:
     """The lines of a stream that begins at `offset` of its source; they are counted from there."""
     line, record = 1, 0
-    for raw, lengths, utf8, escaped in batches(stream, digest):
+    for raw, lengths, utf8 in batches(stream, digest):
         offsets = list(accumulate(lengths, initial=offset))
         offset = offsets.pop()
         block = Block(record, raw, offsets, [length - 1 for length in lengths], list(range(line, line + len(raw))))
-        block.utf8, block.escaped = utf8, escaped
+        block.utf8 = utf8
         if not raw[-1].endswith(b"\n"):
             block.length[-1] += 1
             block.torn = True
