@@ -29,11 +29,12 @@ from analyzer.read.agents_api.wire import (
 )
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
-from analyzer.read.values import arguments, first, quoted_output, text_of
+from analyzer.read.values import arguments_of, first, quoted_output, text_of, texts_of
 
 _DELTA = b'.delta"'
 _ADDED = "agent.session.turn.item.added"
 _POSTED = "agent.session.input.tool_result"
+_KINDS: dict[str | None, str] = dict(KINDS.items())
 _NO_ITEM, _NO_SESSION, _NO_AGENT = Item(), Session(), Agent()
 
 # Columns of the rows that are taken in bulk which are the same in all of them.
@@ -48,6 +49,14 @@ _CALL = {
 }
 _ASKED = {"wire": NAME, "stage": "action", "kind": "function", "owed_by": "client"}
 _RESULT = {"wire": NAME}
+
+
+class _Known(NamedTuple):
+    """What is known of each record of a block."""
+
+    types: list[str | None]
+    kinds: list[str | None]
+    sessions: list[str | None]
 
 
 class _Group(NamedTuple):
@@ -85,12 +94,14 @@ class Blocks:
         """Append the rows of a block's records; `base` is the number of the first event. See `Adapter.read`."""
         if self._takes != self._rows.takes:  # rows of another frame lend nothing
             self._posted, self._takes = {}, self._rows.takes
-        kinds = [KINDS.get(record.type or "") for record in records]
+        types = [record.type for record in records]
+        kinds = list(map(_KINDS.get, types))
+        sessions = [record.session_id for record in records]
         groups: dict[str, list[int]] = {"": [], "rest": [], "call": [], "post": [], "echo": [], "state": []}
-        for index, record in enumerate(records):
-            if kinds[index] != "delta" or record.session_id is None:
-                groups[_group(record, kinds[index])].append(index)
-        self._events(base, block, records, kinds, groups[""])
+        for index, (kind, session) in enumerate(zip(kinds, sessions, strict=True)):
+            if kind != "delta" or session is None:
+                groups[_group(records[index], kind)].append(index)
+        self._events(base, block, records, _Known(types, kinds, sessions), groups[""])
         for name, take in (
             ("call", self._calls),
             ("post", self._posts),
@@ -134,7 +145,7 @@ class Blocks:
         base: int,
         block: Block,
         records: list[Piece | Record],
-        kinds: list[str | None],
+        known: _Known,
         odd: list[int],
     ) -> None:
         """One event for each record, but for the odd ones."""
@@ -144,21 +155,18 @@ class Blocks:
             left = [True] * len(records)
             for index in odd:
                 left[index] = False
-            events, records, kinds = (
-                list(compress(events, left)),
-                list(compress(records, left)),
-                list(compress(kinds, left)),
-            )
+            events, records = list(compress(events, left)), list(compress(records, left))
+            known = _Known(*(list(compress(column, left)) for column in known))
             offset, length, line = (list(compress(column, left)) for column in (offset, length, line))
         self._rows.bulk(
             "events",
             constant=_EVENT,
-            shared={"type": [record.type for record in records], "kind": kinds},
+            shared={"type": known.types, "kind": known.kinds},
             event=events,
             offset=offset,
             length=length,
             line=line,
-            session=[record.session_id for record in records],
+            session=known.sessions,
             turn=[record.turn_id for record in records],
             time=[record.recorded_at for record in records],
             number=[record.sequence_number for record in records],
@@ -182,7 +190,7 @@ class Blocks:
             name=[item.name for item in items],
             item_id=[item.id for item in items],
             call_id=[item.call_id for item in items],
-            text=[bytes(item.arguments).decode() for item in items],
+            text=texts_of([item.arguments for item in items]),
             index=[record.output_index for record in records],
         )
 
@@ -267,7 +275,7 @@ class Blocks:
                 "agent": [agent.id for agent in agents],
                 "agent_name": [agent.name for agent in agents],
                 "model": [agent.model for agent in agents],
-                "text_format": [bytes(agent.text).decode() or None for agent in agents],
+                "text_format": [text or None for text in texts_of([agent.text for agent in agents])],
                 "instructions": [agent.instructions for agent in agents],
             },
             event=group.events,
@@ -288,13 +296,13 @@ class Blocks:
             self._asked(calls)
 
     def _asked(self, calls: list[tuple[At, int, Action]]) -> None:
-        found = [arguments(action.arguments) for _, _, action in calls]
+        texts, containers = arguments_of([action.arguments for _, _, action in calls])
         self._rows.bulk(
             "call_sightings",
             constant=_ASKED,
             same=_PAIRED,
             shared={
-                "container": [container for _, container in found],
+                "container": containers,
                 "pointer": [f"/session/required_actions/{index}/arguments" for _, index, _ in calls],
             },
             event=[at.event for at, _, _ in calls],
@@ -302,7 +310,7 @@ class Blocks:
             turn=[at.turn for at, _, _ in calls],
             name=[action.name for _, _, action in calls],
             call_id=[action.call_id for _, _, action in calls],
-            text=[text for text, _ in found],
+            text=texts,
         )
 
 
