@@ -281,7 +281,7 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def _end(self, *, ollama_too: bool = True) -> None:
         """The streamed reply is whole, or it breaks off."""
-        if ollama_too:
+        if ollama_too and self._ollama.open is not None:
             self._ollama.end()
         stream, self._stream = self._stream, None
         if stream is not None:
