@@ -136,6 +136,7 @@ def audit(
                 if each is not None:
                     each(Audit(part["found"], {**part, "sources": inputs}, sources=tuple(sources)))
                 kept.add(part if keep_frames else {name: rows for name, rows in part.items() if name not in _GOING})
+                del part  # while the next one is judged
                 crashed += crashes
                 if so_far is not None and number < recording.expected_partitions:
                     so_far(together(kept.whole(), crashed))

@@ -163,6 +163,7 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
                 answers.add(part.frames)
                 turns.update(part.turns)
                 crashed.update(part.crashed)
+                del part  # while the next one is judged
         finally:
             recording.close()
         parts, details = answers.end(), answers.details()
