@@ -95,6 +95,9 @@ FAULTS = _schema(
     }
 )
 
+#: Statuses of calls and results that who wrote the log left out or cut.
+CUT = ("truncated", "redacted")
+
 FAULT_KINDS = (
     "unreadable",  # LOG001: no JSON, no frame
     "line_end_missing",  # LOG001, as a warning: two records on one line, both read

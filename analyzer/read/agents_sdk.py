@@ -34,6 +34,7 @@ class AgentsSdk(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Spans have no call ids: an execution is not joined to the call of the model.",
+        "Calls in the messages of spans of type generation are not read, only told.",
         "Traces hold no schemas; a saved run has those of its last unfinished reply alone.",
         "Outputs are Python's text of a value, and the text of a failure says nothing of its cause.",
         "A session store is memory, not a log: items are removed from it, and turns and agents are not in it.",

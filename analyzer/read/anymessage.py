@@ -20,7 +20,8 @@ _ENDS = ("tool_result", "tool_call_output")
 _HELD_CALLS = ("functionCall", "function_call", "toolUse", "tool_call")
 _HELD_RESULTS = ("functionResponse", "function_response", "toolResult", "tool_call_result")
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
-_ANSWERED = {"output-available": True, "output-error": False, "output-denied": False}
+_ANSWERED = {"output-available": True, "output-error": False, "output-denied": False, "result": True}
+_BEGUN = ("input-streaming", "partial-call")
 _MOST_LAYERS = 4
 
 _json = msgspec.json.Decoder().decode
@@ -73,6 +74,10 @@ def said_of(value: Any) -> Said:
         said.results = [Result(_string(value.get("tool_call_id")), name, "\n".join(texts), "parts", "/content")]
         texts = []
     _listed(value, "", said)
+    invoked = value.get("toolInvocations")
+    for index, each in enumerate(invoked if isinstance(invoked, list) and not said.calls else ()):
+        if isinstance(each, dict):
+            _invoked(each, f"/toolInvocations/{index}", None, said)
     if not said.calls and isinstance(value.get("additional_kwargs"), dict):
         _listed(value["additional_kwargs"], "/additional_kwargs", said)
     said.text = "\n".join(texts) if texts else _string(value.get("text"))
@@ -148,21 +153,28 @@ def _part(part: Any, to: str, said: Said, texts: list[str]) -> None:
         said.calls.append(call)
     elif named in _RESULTS or named.endswith(_ENDS):
         said.results.append(_result(part, to))
+    elif named == "tool-invocation" and isinstance(part.get("toolInvocation"), dict):
+        _invoked(part["toolInvocation"], f"{to}/toolInvocation", None, said)
     elif named == "dynamic-tool" or (named.startswith("tool-") and "state" in part):
-        call = call_of(part, to)
-        call.name = call.name or named.removeprefix("tool-")
-        call.status = "in_progress" if part.get("state") == "input-streaming" else None
-        said.calls.append(call)
-        if part.get("state") in _ANSWERED:
-            success = _ANSWERED[part["state"]]
-            text, container = contained(part.get("output"))
-            error = None if success else _string(part.get("errorText")) or str(part["state"])
-            where = f"{to}/output" if "output" in part else to
-            result = Result(call.call_id, call.name, text, container, where, success, error)
-            said.results.append(result)
+        _invoked(part, to, named.removeprefix("tool-"), said)
     else:
         text = next((part[name] for name in ("text", "content") if isinstance(part.get(name), str)), None)
         texts += [text] if text is not None and named not in ("reasoning", "thinking") else []
+
+
+def _invoked(part: dict[str, Any], to: str, name: str | None, said: Said) -> None:
+    """A call and what became of it, as front ends show it."""
+    call = call_of(part, to)
+    call.name = call.name or name
+    call.status = "in_progress" if part.get("state") in _BEGUN else None
+    said.calls.append(call)
+    if part.get("state") in _ANSWERED:
+        success = _ANSWERED[part["state"]]
+        member = "result" if "result" in part else "output"
+        text, container = contained(part.get(member))
+        error = None if success else _string(part.get("errorText")) or str(part["state"])
+        where = f"{to}/{member}" if member in part else to
+        said.results.append(Result(call.call_id, call.name, text, container, where, success, error))
 
 
 def _result(part: dict[str, Any], to: str) -> Result:
@@ -175,7 +187,9 @@ def _result(part: dict[str, Any], to: str) -> Result:
         {"error": False, "success": True}.get(str(part.get("status")), success) if "toolUseId" in part else success
     )
     where = f"{to}/{member}" if member is not None else to
-    if isinstance(value, dict) and "value" in value and isinstance(value.get("type"), str):
+    if isinstance(value, dict) and value.get("type") == "execution-denied":
+        success = False
+    elif isinstance(value, dict) and "value" in value and isinstance(value.get("type"), str):
         success = False if value["type"].startswith("error") else True if value["type"] in ("text", "json") else success
         value, where = value["value"], f"{where}/value"
     ids = ("tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "call_id")
@@ -185,10 +199,15 @@ def _result(part: dict[str, Any], to: str) -> Result:
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and value[0].keys() == {"json"}:
         value, where = value[0]["json"], f"{where}/0/json"
     text, container = contained(value)
-    if isinstance(value, list) and value and all(isinstance(each, dict) and "text" in each for each in value):
-        text, container = "\n".join(str(each["text"]) for each in value), "parts"
+    if isinstance(value, list) and value and all(isinstance(each, dict) and _is_part(each) for each in value):
+        text, container = "\n".join(str(each["text"]) for each in value if "text" in each), "parts"
     name = _string(part.get("name"), part.get("toolName"))
     return Result(call_id or _string(part.get("id")), name, text, container, where, success)
+
+
+def _is_part(value: dict[str, Any]) -> bool:
+    """Whether an element of a result is a content part: a text, or a file."""
+    return "text" in value or value.get("type") in ("media", "file", "image", "image-data", "file-data")
 
 
 def _string(*values: Any) -> str | None:

@@ -7,13 +7,14 @@ list of messages is read. Placeholders for attachments are put back before anyth
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said
+from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said, unchosen
 from analyzer.read.members import held
 from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
@@ -108,16 +109,13 @@ class Inspect(RecordAdapter[Sample]):
                 "/transcript/events",
             )
         kept = attachments if isinstance(attachments, dict) else {}
-        listed = [each for each in events if isinstance(each, dict)] if isinstance(events, list) else []
-        if not any(each.get("event") in ("model", "tool") for each in listed):
+        if not any(each.get("event") in ("model", "tool") for _, each in _nested(events, "", 0)):
             self._messages(sample, place, session, kept)
             return
-        for index, each in enumerate(events if isinstance(events, list) else ()):
-            if not isinstance(each, dict):
-                continue
+        for index, each in _nested(events, "", 0):
             when = each.get("timestamp")
             here = msgspec.structs.replace(
-                place, pointer=f"{place.pointer}{to}/{index}", when=when if isinstance(when, str) else None
+                place, pointer=f"{place.pointer}{to}{index}", when=when if isinstance(when, str) else None
             )
             if each.get("event") == "model":
                 self._model(_restored(each, kept, 0), here, session, _pool(sample, kept))
@@ -165,8 +163,10 @@ class Inspect(RecordAdapter[Sample]):
                 continue
             said = _said(encoded(choice.get("message")))
             stop = choice.get("stop_reason")
-            for call in said.calls[-1:]:
+            for call in [each for each in said.calls if each.owed_by == "client"][-1:]:
                 call.status = _STOPS.get(stop) if isinstance(stop, str) else None
+            if len(choices or ()) > 1:
+                unchosen(said, None)
             self._dialogue.answer(
                 said,
                 here,
@@ -195,10 +195,12 @@ class Inspect(RecordAdapter[Sample]):
             owed_by="client",
             pointer=call.to,
         )
-        if "result" not in event and event.get("error") is None:
+        if event.get("pending") is True or ("result" not in event and event.get("error") is None):
             return
         text, container = _output(event.get("result"))
         success, status, error = _failed(event.get("error"), text)
+        success = False if event.get("failed") is True else success
+        status = status or ("truncated" if event.get("truncated") else None)
         self._rows.result_sightings.add(
             event=number,
             session=session,
@@ -233,6 +235,10 @@ def _said(raw: bytes) -> Said:
         said.results = [result]
         return said
     said.text, said.to = text, "/content" if "content" in message else ""
+    content = message.get("content")
+    for index, each in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(each, dict) and each.get("type") == "tool_use":  # of the provider's own tools, with its result
+            _hosted(each, f"/content/{index}", said)
     calls = message.get("tool_calls")
     for index, each in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(each, dict):
@@ -250,6 +256,26 @@ def _call(entry: dict[str, Any], to: str) -> Call:
     return Call(
         _string(entry.get("id")), _string(name), text, container, f"{to}/arguments" if "arguments" in entry else to
     )
+
+
+def _hosted(part: dict[str, Any], to: str, said: Said) -> None:
+    """A call that the provider ran, and its result."""
+    call_id, name = _string(part.get("id")), _string(part.get("name"))
+    text, container = contained(part.get("arguments"))
+    said.calls.append(Call(call_id, name, text, container, f"{to}/arguments", "hosted", owed_by="server"))
+    text, container = contained(part.get("result"))
+    failed = _string(part.get("error"))
+    if text is not None or failed:
+        said.results.append(Result(call_id, name, text, container, f"{to}/result", False if failed else None, failed))
+
+
+def _nested(events: Any, to: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of a sample with their places; what older logs have inside of other events comes before those."""
+    for index, each in enumerate(events if isinstance(events, list) else ()):
+        if isinstance(each, dict):
+            if depth < _MOST_DEPTH and each.get("events"):
+                yield from _nested(each["events"], f"{to}/{index}/events", depth + 1)
+            yield f"{to}/{index}", each
 
 
 def _output(value: Any) -> tuple[str | None, str]:

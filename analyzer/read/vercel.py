@@ -20,6 +20,12 @@ from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, contained, first, streamed
 
 _OWN = ("tool-input-", "tool-output-", "tool-approval-")
+# What the SDK's own stream, before it is made one of UI messages, has for the same.
+_WHOLE = {
+    "tool-call": "tool-input-available",
+    "tool-result": "tool-output-available",
+    "tool-error": "tool-output-error",
+}
 _FRAME = frozenset(
     {
         *("start", "finish", "start-step", "finish-step", "abort", "error", "message-metadata", "file"),
@@ -27,7 +33,7 @@ _FRAME = frozenset(
         *("source-url", "source-document"),
     }
 )
-_MARKS = frozenset({"tool-call", "tool-result", "dynamic-tool", "step-start"})
+_MARKS = frozenset({"tool-call", "tool-result", "dynamic-tool", "step-start", "tool-invocation"})
 
 _json = msgspec.json.Decoder().decode
 
@@ -47,6 +53,9 @@ class Record(msgspec.Struct, gc=False):
     input: Any = None
     output: Any = None
     errorText: str | None = None  # noqa: N815
+    error: Any = None
+    args: Any = None
+    result: Any = None
     preliminary: bool | None = None
     providerExecuted: bool | None = None  # noqa: N815
     approvalId: str | None = None  # noqa: N815
@@ -76,8 +85,8 @@ class VercelAI(RecordAdapter[Record]):
     name: ClassVar[str] = "vercel-ai"
     title: ClassVar[str] = "Vercel AI SDK: UI message streams, UI and model messages"
     known_by: ClassVar[str] = (
-        "chunks of type tool-input-*, tool-output-*, tool-approval-*; messages with parts tool-NAME or dynamic-tool, "
-        "or with content of type tool-call, tool-result"
+        "chunks of type tool-input-*, tool-output-*, tool-approval-*, tool-call and tool-result; messages with parts "
+        "tool-NAME, dynamic-tool, tool-invocation, with toolInvocations, or with content of type tool-call, tool-result"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "No tool tables are recorded: give the schemas with --contracts.",
@@ -100,7 +109,7 @@ class VercelAI(RecordAdapter[Record]):
             return 0.0
         kind = record.get("type")
         if isinstance(kind, str):
-            if kind.startswith(_OWN):
+            if kind.startswith(_OWN) or (kind in _WHOLE and "toolCallId" in record):
                 return 1.0
             bare = not {"session_id", "turn_id", "event_id", "message", "delta_type"} & record.keys()
             plain = not isinstance(record.get("delta", ""), dict) and not isinstance(record.get("error"), dict)
@@ -115,6 +124,7 @@ class VercelAI(RecordAdapter[Record]):
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         kind = record.type or ""
+        kind = _WHOLE.get(kind, kind) if record.toolCallId is not None else kind
         if kind in _FRAME or kind.startswith(_OWN) or (kind.startswith("data-") and self._stream is not None):
             self._chunk(record, kind, place)
             return True
@@ -155,17 +165,20 @@ class VercelAI(RecordAdapter[Record]):
 
     def _tool(self, event: int, stream: _Stream, record: Record, kind: str) -> None:
         """A piece of a call, the whole of it, or its result."""
-        name = record.toolCallId or ""
+        name = record.toolCallId or (record.id if isinstance(record.id, str) else "")
         if kind == "tool-input-start":
             stream.names[name] = record.toolName
         elif kind == "tool-input-delta":
-            stream.pieces.setdefault(name, []).append(record.inputTextDelta or "")
+            stream.pieces.setdefault(name, []).append(record.inputTextDelta or record.delta or "")
+        elif kind == "tool-input-end":
+            pass
         elif kind in ("tool-input-available", "tool-input-error"):
             stream.names[name] = record.toolName or stream.names.get(name)
             pieces = "".join(stream.pieces.pop(name, ()))
+            given, where = (record.input, "/input") if record.args is None else (record.args, "/args")
             if pieces:
                 self._call(event, stream, record, ("stream", pieces, streamed(pieces), ""))
-            self._call(event, stream, record, ("item", *contained(record.input), "/input"))
+            self._call(event, stream, record, ("item", *contained(given), where))
             if kind == "tool-input-error":
                 self._result(event, stream, record, success=False)
         elif kind == "tool-output-available" and not record.preliminary:
@@ -212,9 +225,11 @@ class VercelAI(RecordAdapter[Record]):
 
     def _result(self, event: int, stream: _Stream, record: Record, *, success: bool) -> None:
         name = record.toolCallId
-        text, container = contained(record.output)
-        error = None if success else record.errorText or "denied"
-        where = "/output" if success else "/errorText" if record.errorText is not None else ""
+        text, container = contained(record.output if record.result is None else record.result)
+        told = record.error if isinstance(record.error, str) else None if record.error is None else "the tool failed"
+        error = None if success else record.errorText or told or "denied"
+        where = "/errorText" if record.errorText is not None else "/error" if record.error is not None else ""
+        where = ("/output" if record.result is None else "/result") if success else where
         self._rows.result_sightings.add(
             event=event,
             session=stream.session,
@@ -254,6 +269,8 @@ def _said(raw: bytes) -> Said:
 def _marked(message: Any) -> bool:
     if not isinstance(message, dict):
         return False
+    if isinstance(message.get("toolInvocations"), list):
+        return True
     for member in ("parts", "content"):
         parts = message.get(member)
         for part in parts if isinstance(parts, list) else ():

@@ -152,7 +152,8 @@ class Court:
             fault, detail = payload.ambiguous
             self._faults.append((owed.event, owed.session, fault, owed.pointer, visible(detail), None, owed.seq))
         payload = self._as_recorded(payload, owed)
-        payload = self._as_output(payload, owed) if role == "output" else _as_arguments(payload, owed)
+        whole = _as_whole(payload, owed)
+        payload = self._as_output(payload, owed) if role == "output" and whole is payload else whole
         verdict, reason = self._judged(payload, owed)
         passes = None
         if verdict == "invalid" and payload.kind != "not_json":
@@ -208,7 +209,8 @@ class Court:
             )
 
 
-def _as_arguments(payload: Payload, owed: _Owed) -> Payload:
+def _as_whole(payload: Payload, owed: _Owed) -> Payload:
+    """A payload that its status says not to be whole has no verdict, unless it can be read all the same."""
     reason = _PARTIAL.get(owed.status or "")
     if reason is None or payload.kind not in {"empty", "not_json"}:
         return payload

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.frames import CALLS
+from analyzer.frames import CALLS, CUT
 from analyzer.replay.scopes import NUMBERS, nth, number
 
 
@@ -182,11 +182,12 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         *("structured", "seq", "event", "pointer", "stage", "key", "place", *NUMBERS),
     )
     rows = _in_order(seen, rows.rename({"place": "first"}))
+    own, said = seen["status"].gather(rows["first"]), seen["status"].gather(rows["said"])
     results = (
         seen.select(columns)[rows["first"]]
         .with_columns(
             rows["echo_place"],
-            seen["status"].gather(rows["said"]),
+            said.zip_with(~own.is_in(CUT).fill_null(value=False), own),
             seen["event"].gather(rows["echo_place"]).alias("echo_event"),
         )
         .with_row_index("result")

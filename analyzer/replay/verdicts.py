@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.contracts.timeline import SchemaStore
-from analyzer.frames import VERDICTS
+from analyzer.frames import CUT, VERDICTS
 from analyzer.replay.court import Court
 
 _JUDGED = ("function", "mcp", "custom", "search", "namespace")
@@ -131,12 +131,15 @@ def _outputs(
     promised = _given(promised.filter(pl.col("kind").is_in(list(_JUDGED))), contracts, "output")
     promised = promised.filter(pl.col("schema_id").is_not_null() | pl.col("given").is_not_null())
     succeeded = pl.col("success").fill_null(value=True) & pl.col("error").is_null()
-    columns = ("result", "call", "session", "tool", "text", "container", "structured", "event", "pointer", "seq")
+    columns = (
+        *("result", "call", "session", "tool", "text", "container", "structured", "event", "pointer", "seq"),
+        "status",
+    )
     frame = results.filter(succeeded).select(columns).join(promised, on="call", how="inner", maintain_order="left")
     stands_in = pl.col("schema_id").is_null()
     nothing = pl.lit(None)
     return frame.with_columns(
-        status=nothing.cast(pl.String),
+        status=pl.when(pl.col("status").is_in(CUT)).then("status"),
         between=(pl.col("window") == "bracketed") & pl.col("other_state").is_not_null() & ~stands_in,
         schema_id=pl.coalesce("schema_id", "given"),
         channel=pl.when(stands_in).then("given_channel").otherwise("channel"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analyzer import audit
 from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
-from tests.read.truths import SHARED, audited, counted, truth
+from tests.read.truths import SHARED, audited, counted, errors, truth
 
 NAME = "inspect"
 SAMPLE = (SAMPLES / f"{NAME}.json").read_bytes()
@@ -125,6 +125,54 @@ def test_an_error_beside_the_result_is_a_failure(tmp_path: Path, result: str) ->
     )
     assert found.frames["calls"]["outcome"].to_list() == ["error"]
     assert "result-contradictory" not in set(found.findings["slug"])
+
+
+@pytest.mark.parametrize("kind", ["tool", "subtask"])
+def test_events_inside_of_events_are_read(tmp_path: Path, kind: str) -> None:
+    inner = [model([USER], call("n1", arguments={"at": 3})), ran("n1")]
+    outer = {**ran("c1"), "event": kind, "events": inner}
+    found = audited(tmp_path, sample(model([USER], call("c1")), outer))
+    made = found.frames["calls"].filter(call_id="n1")
+    assert made.select("text", "result").rows() == [('{"at":3}', 0)]
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    assert finding["location"]["pointer"] == "/events/1/events/0/output/choices/0/message/tool_calls/0/arguments"
+
+
+def test_calls_of_the_providers_own_tools_are_its_own(tmp_path: Path) -> None:
+    event = model([USER])
+    part = {"type": "tool_use", "tool_type": "web_search", "id": "w1", "name": "web_search", "arguments": '{"q":1}'}
+    event["output"]["choices"][0]["message"]["content"] = [{**part, "result": "found", "error": None}]
+    found = audited(tmp_path, sample(event))
+    assert found.frames["calls"].select("call_id", "kind", "owed_by", "result").rows() == [
+        ("w1", "hosted", "server", 0)
+    ]
+
+
+def test_a_call_that_still_runs_has_no_result(tmp_path: Path) -> None:
+    found = audited(tmp_path, sample(model([USER], call("c1")), {**ran("c1", ""), "pending": True}))
+    assert found.frames["calls"]["result"].to_list() == [None]
+
+
+def test_a_hard_failure_is_one_without_an_error_too(tmp_path: Path) -> None:
+    found = audited(tmp_path, sample(model([USER], call("c1")), {**ran("c1", ""), "failed": True}))
+    assert found.frames["calls"]["outcome"].to_list() == ["error"]
+
+
+def test_a_result_that_inspect_cut_is_not_judged(tmp_path: Path) -> None:
+    cut = {**ran("c1", '{"seen": "do'), "truncated": [100, 12]}
+    contracts = {"look": {"output": {"type": "object"}}}
+    (tmp_path / "contracts.json").write_text(json.dumps(contracts))
+    log = sample(model([USER], call("c1")), cut)
+    found = audited(tmp_path, log, contracts=[str(tmp_path / "contracts.json")])
+    assert found.frames["verdicts"].filter(role="output")["reason"].to_list() == ["payload_truncated"]
+
+
+def test_other_choices_of_a_model_owe_no_result(tmp_path: Path) -> None:
+    first = model([USER], call("c1"))
+    first["output"]["choices"].append({"message": {"role": "assistant", "content": "", "tool_calls": [call("c2")]}})
+    found = audited(tmp_path, sample(first, ran("c2"), model([USER])))
+    assert found.frames["calls"].height == 2
+    assert errors(found) == set()
 
 
 def test_the_recorded_logs_have_the_counts_that_are_known() -> None:

@@ -239,6 +239,10 @@ def test_what_was_not_captured_is_not_judged(tmp_path: Path) -> None:
     assert found.frames["calls"].select("container", "result").rows() == [("absent", 0)]
     assert set(found.frames["verdicts"]["reason"]) == {"payload_redacted"}
     assert errors(found) == set()
+    promise = tmp_path / "contracts.json"
+    promise.write_text(json.dumps({"look": {"output": {"type": "object", "required": ["door"]}}}))
+    found = audited(tmp_path, *map(batch, [span(1, silent), span(2, bare)]), contracts=[str(promise)])
+    assert found.frames["verdicts"].filter(role="output")["reason"].to_list() == ["payload_redacted"]
 
 
 def test_a_call_whose_arguments_only_the_span_of_its_tool_holds_is_judged_by_those(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,4 +84,38 @@ def test_a_kind_of_output_says_how_the_tool_did(tmp_path: Path) -> None:
     messages = [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}]
     found = audited(tmp_path, {"messages": messages})
     assert found.inputs[0]["format"] == NAME
+    assert found.frames["calls"]["outcome"].to_list() == ["error"]
+
+
+INVOKED = {"state": "result", "toolCallId": "c1", "toolName": "look", "args": {"at": "door"}, "result": "seen"}
+
+
+@pytest.mark.parametrize("parts", [[{"type": "tool-invocation", "toolInvocation": INVOKED}], None])
+def test_invocations_of_older_messages_are_calls_with_their_results(tmp_path: Path, parts: Any) -> None:
+    message = {"id": "m2", "role": "assistant", "content": "", "toolInvocations": [INVOKED]}
+    messages = [{"id": "m1", "role": "user", "content": "go"}, message | ({"parts": parts} if parts else {})]
+    found = audited(tmp_path, {"id": "chat", "messages": messages})
+    assert found.frames["calls"].select("call_id", "name", "outcome").rows() == [("c1", "look", "ok")]
+    assert found.frames["results"]["text"].to_list() == ["seen"]
+
+
+@pytest.mark.parametrize(("given", "gave"), [("input", "output"), ("args", "result")])
+def test_the_sdks_own_stream_is_read(tmp_path: Path, given: str, gave: str) -> None:
+    log: list[Any] = [START, {"type": "tool-input-start", "id": "c1", "toolName": "look"}]
+    log += [{"type": "tool-input-delta", "id": "c1", "delta": '{"at":"door"}'}, {"type": "tool-input-end", "id": "c1"}]
+    log += [chunk("tool-call", toolName="look") | {given: {"at": "door"}}]
+    log += [chunk("tool-result", toolName="look") | {given: {"at": "door"}, gave: "seen"}]
+    log += [chunk("tool-call", "c2", toolName="look") | {given: {}}, chunk("tool-error", "c2", error="stuck")]
+    found = audited(tmp_path, *log)
+    calls = found.frames["calls"].select("call_id", "text", "outcome").rows()
+    assert calls == [("c1", '{"at":"door"}', "ok"), ("c2", "{}", "error")]
+    assert found.frames["results"].select("text", "error").rows() == [("seen", None), (None, "stuck")]
+    assert found.findings.filter(slug="event-unknown").is_empty()
+
+
+def test_an_execution_that_was_denied_is_no_success(tmp_path: Path) -> None:
+    asked = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {}}
+    denied = {"type": "tool-result", "toolCallId": "c1", "output": {"type": "execution-denied", "reason": "no"}}
+    messages = [{"role": "assistant", "content": [asked]}, {"role": "tool", "content": [denied]}]
+    found = audited(tmp_path, {"messages": messages})
     assert found.frames["calls"]["outcome"].to_list() == ["error"]

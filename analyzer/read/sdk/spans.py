@@ -5,10 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from analyzer.read.openai.cursor import Cursor
+from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.sdk.records import Record, Span
 from analyzer.read.values import arguments, first, text_of
 
+_CALLS = (b'"tool_calls":[', b'"tool_calls": [', b'"tool_use"', b'"function_call"')
+_UNREAD = "calls in what a span of type generation says, which no execution can be joined to"
 _TRUNCATED = "... [truncated]"
 
 
@@ -44,6 +47,8 @@ class Spans:
             event, opaque = self._cursor.event(native, "item", session, turn=turn, when=record.started_at)
             self._executed(record, span, event, error, opaque=opaque)
             return
+        if native == "generation" and any(mark in bytes(span.output) for mark in _CALLS):
+            self._rows.faults.append((self._cursor.next, session, *Fault("unknown_item", "/span_data/output", _UNREAD)))
         told = msgspec.json.decode(span.data, type=_Turn) if first(span.data) == b"{" else _Turn()
         kind = "turn" if told.sdk_span_type == "turn" else "notice"
         event, _ = self._cursor.event(
