@@ -25,6 +25,7 @@ import re
 
 import polars as pl
 
+from analyzer.replay.payloads import in_lots
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import NO_JSON, decode, opens_json
 from analyzer.trace import Trace
@@ -65,7 +66,8 @@ def check(trace: Trace) -> pl.DataFrame:
             "hint": "Refuse the call and tell the model that its arguments could not be read; do not repair them.",
             "keyword": "json",
         }
-        for call, text in calls.iter_rows()
+        for lot in in_lots(calls)
+        for call, text in lot.iter_rows()
         if decode(text) is NO_JSON
     )
 
