@@ -14,7 +14,7 @@ from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.frame_masking import masked_frame
 from analyzer.frames import Frames
 from analyzer.masking import masked
-from analyzer.read.files import Evidence, Source
+from analyzer.read.sources.files import Evidence, Source
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ from analyzer.findings.repairs import Repairers
 from analyzer.frames import SAVED
 from analyzer.read import ADAPTERS, Crew, read
 from analyzer.read.adapter import Adapter
-from analyzer.read.files import Evidence, find, is_once
 from analyzer.read.recording import Loadable, Recording
 from analyzer.read.rows import no_collection
-from analyzer.read.spill import Large
+from analyzer.read.sources.files import Evidence, find, is_once
+from analyzer.read.spilled.spill import Large
 from analyzer.redaction import current
 from analyzer.replay.final import load_final_schema
 from analyzer.rules.catalogue import RULES, Rule

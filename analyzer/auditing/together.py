@@ -21,7 +21,7 @@ from analyzer.findings.listing import listed, told
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.suppress import suppress
 from analyzer.frames import Frames
-from analyzer.read.files import Source
+from analyzer.read.sources.files import Source
 from analyzer.replay.strays import misdirected
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.engine import run

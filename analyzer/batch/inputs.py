@@ -10,8 +10,8 @@ from datetime import datetime
 from hashlib import sha256
 
 from analyzer.errors import InputError
-from analyzer.read import remote, zips
-from analyzer.read.files import Source, Stream, find
+from analyzer.read.sources import remote, zips
+from analyzer.read.sources.files import Source, Stream, find
 
 _NANO = 1e9
 

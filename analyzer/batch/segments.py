@@ -21,10 +21,10 @@ from analyzer.findings.kept import SAME, Kept
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import masked
 from analyzer.read import Crew, read
-from analyzer.read.files import Evidence, Source
 from analyzer.read.mapped import adapters_of
 from analyzer.read.recording import Loadable, Recording
-from analyzer.read.spill import Large
+from analyzer.read.sources.files import Evidence, Source
+from analyzer.read.spilled.spill import Large
 from analyzer.redaction import HIDDEN, Redaction, redacting
 from analyzer.replay.final import FinalSchema
 from analyzer.trace import Settings

@@ -120,7 +120,7 @@ def command(
 
     Exit status: as for audit.
     """
-    from analyzer.read.files import is_once
+    from analyzer.read.sources.files import is_once
 
     check_rules((*select, *ignore))
     asked = logs.arguments(given)

@@ -15,19 +15,19 @@ from analyzer.read.bfcl import Bfcl
 from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
-from analyzer.read.files import Source, Stream
 from analyzer.read.gemini import Gemini
 from analyzer.read.inspect import Inspect
 from analyzer.read.langfuse import Langfuse
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.otel import OpenTelemetry
-from analyzer.read.ranges import size_of
 from analyzer.read.reader import Known, first_values, read_source
 from analyzer.read.recording import Recording
 from analyzer.read.responses import Responses
 from analyzer.read.rows import Rows, no_collection
 from analyzer.read.shares import Crew, read_shared
+from analyzer.read.sources.files import Source, Stream
+from analyzer.read.sources.ranges import size_of
 from analyzer.read.toolbench import ToolBench
 from analyzer.read.vercel import VercelAI
 

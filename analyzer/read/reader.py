@@ -14,11 +14,11 @@ from analyzer import frames
 from analyzer.errors import InputError
 from analyzer.frames import SOURCES
 from analyzer.read.adapter import Adapter
-from analyzer.read.files import Source, Stream
 from analyzer.read.recording import Recording
 from analyzer.read.records import Block, blocks, framing, limits
 from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.rows import Rows, event_number
+from analyzer.read.sources.files import Source, Stream
 
 MOST_STRANGE = 20_000
 """Records in which no adapter knew a thing: the rest is not looked at, each would be by all."""
@@ -212,7 +212,7 @@ def ranked(values: list[Any], path: str, adapters: Sequence[type[Adapter]]) -> l
 def _values(source: Source, head: bytes, kind: str) -> list[Any]:
     if kind != "parquet":
         return first_values(head, kind)
-    from analyzer.read import lakes  # its end says what is in it
+    from analyzer.read.sources import lakes  # its end says what is in it
 
     try:
         with source.open() as file:

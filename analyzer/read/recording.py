@@ -13,9 +13,9 @@ import polars as pl
 
 from analyzer.errors import InputError
 from analyzer.frames import RECORDED, SOURCES, Frames
-from analyzer.read import large
-from analyzer.read.housing import Homes, apart, firsts_of, turns_of
-from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, weight_of, without
+from analyzer.read.spilled import large
+from analyzer.read.spilled.housing import Homes, apart, firsts_of, turns_of
+from analyzer.read.spilled.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, weight_of, without
 
 LIMIT = 300_000
 """Events held in memory, some 0.4 GB; 2 KB of texts count as one."""

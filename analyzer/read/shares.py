@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from analyzer.errors import InputError
-from analyzer.read.files import Source, Stream
-from analyzer.read.ranges import Lines, Range, Stretch, is_local, ranges, size_of
 from analyzer.read.reader import MOST_STRANGE, Known, Reader, read_source
 from analyzer.read.recording import LIMIT, Recording
 from analyzer.read.records import framing, limits, lines
 from analyzer.read.rows import NotAlone, Rows, no_collection
-from analyzer.read.spill import NOTHING_BEFORE, Shift, Spill
+from analyzer.read.sources.files import Source, Stream
+from analyzer.read.sources.ranges import Lines, Range, Stretch, is_local, ranges, size_of
+from analyzer.read.spilled.spill import NOTHING_BEFORE, Shift, Spill
 
 LEAST = 32 << 20
 """Bytes that a share has at least: one costs a process some milliseconds."""

@@ -11,8 +11,8 @@ import polars as pl
 from analyzer.frames import RECORDED
 from analyzer.read import ADAPTERS, first_values, read
 from analyzer.read.adapter import Adapter
-from analyzer.read.files import Source, Stream, source
 from analyzer.read.records import framing, limits
+from analyzer.read.sources.files import Source, Stream, source
 
 _ROWS = 200  # of a lake
 
@@ -60,7 +60,7 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
 
 def _rows(lake: Source) -> bytes:
     """The first rows of a lake as lines: the end of a Parquet file says what is in it, not the head."""
-    from analyzer.read import lakes
+    from analyzer.read.sources import lakes
 
     with lake.open() as file:
         return b"".join(b" ".join(text.splitlines()) + b"\n" for text in lakes.first(file, _ROWS))

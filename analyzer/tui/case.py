@@ -18,7 +18,7 @@ from analyzer.errors import EvidenceUnavailable, InputError
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
-    from analyzer.read.files import Evidence
+    from analyzer.read.sources.files import Evidence
 
 _SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
 _DIGESTED = 64 << 20  # bytes of a source whose digest is taken before the first evidence is shown
@@ -252,7 +252,7 @@ class Case:
 
     @cached_property
     def _fetcher(self) -> Evidence:
-        from analyzer.read.files import (
+        from analyzer.read.sources.files import (
             Evidence,
             Source,
         )  # the readers come with it, which the first rows need not wait for

@@ -14,7 +14,7 @@ import pytest
 from analyzer import Audit, audit
 from analyzer.auditing.windows import links
 from analyzer.findings.details import DETAILS
-from analyzer.read import large
+from analyzer.read.spilled import large
 from analyzer.rules.catalogue import RULES
 from analyzer.trace import Settings
 from tests.audit.tangled import tangled

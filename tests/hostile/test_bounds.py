@@ -9,8 +9,8 @@ import pytest
 import zstandard
 
 from analyzer import audit
-from analyzer.read import files, zips
 from analyzer.read.records import limits
+from analyzer.read.sources import files, zips
 from tests.hostile.infect import zipped
 from tests.hostile.running import run
 from tests.hostile.wire import session

@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from analyzer.read import read
-from analyzer.read.files import Source
+from analyzer.read.sources.files import Source
 
 _SHOWN = 40
 

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from analyzer.read import read
-from analyzer.read.files import Source
+from analyzer.read.sources.files import Source
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces" / "formats"
 SIX = ("openai-responses", "openai-chat", "anthropic-messages", "claude-code-jsonl", "codex-rollout", "mcp-jsonrpc")

@@ -24,8 +24,8 @@ from analyzer.batch import segments
 from analyzer.batch.segments import Terms, audit_segment
 from analyzer.contracts.files import load_contracts
 from analyzer.read import Crew
-from analyzer.read.files import find
 from analyzer.read.recording import Recording
+from analyzer.read.sources.files import find
 
 TERABYTE = 10**12
 

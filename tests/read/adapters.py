@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from analyzer.frames import RECORDED
 from analyzer.read import read
-from analyzer.read.files import Source
 from analyzer.read.recording import Recording
 from analyzer.read.records import framing
+from analyzer.read.sources.files import Source
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = Path(__file__).parents[2] / "sample_traces" / "formats"

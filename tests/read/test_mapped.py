@@ -14,8 +14,8 @@ from analyzer import audit, config
 from analyzer.cli import main
 from analyzer.errors import ConfigurationError, UsageError
 from analyzer.read import read
-from analyzer.read.files import Source
 from analyzer.read.mapped import adapters_of
+from analyzer.read.sources.files import Source
 from tests.read.adapters import SAMPLES, assert_golden, mutations
 from tests.read.truths import audited, errors
 

@@ -14,8 +14,8 @@ import zstandard
 from analyzer import audit
 from analyzer import frames as recorded
 from analyzer.read import read
-from analyzer.read.files import find
 from analyzer.read.records import limits
+from analyzer.read.sources.files import find
 
 SESSION = {
     "id": "s1",

@@ -16,11 +16,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analyzer.read import Crew, ranges, read, shares
-from analyzer.read.files import Source, find
+from analyzer.read import Crew, read, shares
 from analyzer.read.recording import Recording
 from analyzer.read.records import limits
-from analyzer.read.spill import Spill
+from analyzer.read.sources import ranges
+from analyzer.read.sources.files import Source, find
+from analyzer.read.spilled.spill import Spill
 from tests.batch.nights import Event, story
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"

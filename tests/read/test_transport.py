@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.read.files import Evidence, Source
+from analyzer.read.sources.files import Evidence, Source
 from tests.read.adapters import SAMPLES, picture, recorded
 
 LOG = (SAMPLES / "openai-chat.jsonl").read_bytes()

@@ -21,7 +21,7 @@ from analyzer.findings.listing import foremost
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.frames import FAULTS, RECORDED, Frames
-from analyzer.read.spill import Large
+from analyzer.read.spilled.spill import Large
 from analyzer.redaction import HIDDEN, Redaction, redacting
 from analyzer.replay.final import FinalSchema
 from analyzer.rules.catalogue import Rule

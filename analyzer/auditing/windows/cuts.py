@@ -6,7 +6,7 @@ import polars as pl
 
 from analyzer.auditing.windows.seen import Keyed
 from analyzer.frames import PART_BITS
-from analyzer.read import large
+from analyzer.read.spilled import large
 
 _TORN = 1_000  # what it costs to cut a record, in open calls
 _LEAST = 0.6  # of a window's weight

@@ -18,7 +18,7 @@ from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.assemble import DRESSED, dressed, named
 from analyzer.findings.listing import UNLISTED, first_of, listed
 from analyzer.frames import VERDICTS, VIOLATIONS, Frames
-from analyzer.read.spill import Large
+from analyzer.read.spilled.spill import Large
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.engine import complete, run
 from analyzer.summary import COUNTS, UNFOLLOWED, counts_frame, counts_of, finals_of

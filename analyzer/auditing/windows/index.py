@@ -13,7 +13,7 @@ from analyzer.auditing.windows.seats import Fetch, Seats, rows_of, seats_of
 from analyzer.auditing.windows.seen import SMALL, Seen, hashed
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.frames import RECORDED, Frames
-from analyzer.read.spill import Large
+from analyzer.read.spilled.spill import Large
 from analyzer.replay.state import sessions_of, turns_of
 
 _STOPPED = ("failed", "cancelled")

@@ -10,7 +10,7 @@ import polars as pl
 from analyzer.auditing.windows.seats import Seats
 from analyzer.auditing.windows.seen import KEYS, Keyed
 from analyzer.frames import Frames
-from analyzer.read import large
+from analyzer.read.spilled import large
 
 EDGE = 256
 """Events on both sides of a cut whose calls both windows see."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from analyzer.findings.kept import anew
 from analyzer.frames import RECORDED
-from analyzer.read.spill import Large
+from analyzer.read.spilled.spill import Large
 from analyzer.replay.place import copies, ordered
 from analyzer.rules.order import going_back, leaps, numbered
 from analyzer.trace import Settings, Trace

@@ -10,8 +10,8 @@ from analyzer.auditing.windows.seats import Seats
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.kept import anew
 from analyzer.frames import RECORDED
-from analyzer.read import large
-from analyzer.read.large import sizes_of
+from analyzer.read.spilled import large
+from analyzer.read.spilled.large import sizes_of
 
 SHOWN = ("call_sightings", "result_sightings")
 BIG = (*SHOWN, "messages")

@@ -14,7 +14,7 @@ from analyzer.auditing.windows.seats import rows_of
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.kept import anew
 from analyzer.frames import CALLS, RESULTS, Frames
-from analyzer.read.spill import Large
+from analyzer.read.spilled.spill import Large
 from analyzer.replay.payloads import in_lots
 from analyzer.replay.scopes import nth, number
 from analyzer.rules.canonical import canonical

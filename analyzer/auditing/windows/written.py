@@ -10,7 +10,7 @@ import polars as pl
 from analyzer.auditing.windows.index import Index
 from analyzer.auditing.windows.seen import BIG, SHOWN, keys_of_rows
 from analyzer.frames import RECORDED, Frames
-from analyzer.read.spill import Large
+from analyzer.read.spilled.spill import Large
 
 _PLACED = pl.Schema({**RECORDED["events"], "order": pl.String(), "seq": pl.Int64(), "copy": pl.String()})
 _OWN_ONLY = ("turn_states",)

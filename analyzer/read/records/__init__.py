@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.read import transport
 from analyzer.read.records import limits
 from analyzer.read.records.block import SURROGATE, Block, with_surrogates
 from analyzer.read.records.documents import document
 from analyzer.read.records.events import sse
 from analyzer.read.records.framing import framing
 from analyzer.read.records.lines import lines
-from analyzer.read.transport import Digest, Readable
+from analyzer.read.sources import transport
+from analyzer.read.sources.transport import Digest, Readable
 
 __all__ = ["SURROGATE", "Block", "blocks", "framing", "limits", "lines", "with_surrogates"]
 
@@ -54,7 +54,7 @@ def _behind_headers(stream: Readable, kind: str, digest: Digest) -> Iterator[Blo
 
 
 def _database(stream: Readable, digest: Digest) -> Iterator[Block]:
-    from analyzer.read import databases
+    from analyzer.read.sources import databases
 
     size = 0
 
@@ -77,7 +77,7 @@ def _database(stream: Readable, digest: Digest) -> Iterator[Block]:
 
 
 def _lake(stream: Readable, digest: Digest) -> Iterator[Block]:
-    from analyzer.read import lakes
+    from analyzer.read.sources import lakes
 
     first = 0
     with lakes.spooled(_passing(stream, digest)) as file:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from analyzer.read import archives
 from analyzer.read.records import limits
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.spans import NEXT, is_record, spans
-from analyzer.read.transport import Digest, Readable
+from analyzer.read.sources import archives
+from analyzer.read.sources.transport import Digest, Readable
 
 
 def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analyzer.read.records import limits
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.lines import batches
-from analyzer.read.transport import Digest, Readable
+from analyzer.read.sources.transport import Digest, Readable
 
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analyzer.read import archives, transport
 from analyzer.read.records import limits
 from analyzer.read.records.events import FIELDS
 from analyzer.read.records.spans import JOINED, is_json, spans
+from analyzer.read.sources import archives, transport
 
 
 def framing(head: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from analyzer.read.records import limits
 from analyzer.read.records.block import Block, is_utf8
-from analyzer.read.transport import Digest, Readable
+from analyzer.read.sources.transport import Digest, Readable
 
 
 class Batch(NamedTuple):

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import IO, Protocol, Self
 
 from analyzer.errors import InputError
-from analyzer.read import remote, zips
-from analyzer.read.archives import PARQUET
-from analyzer.read.transport import Transcoded, utf16
+from analyzer.read.sources import remote, zips
+from analyzer.read.sources.archives import PARQUET
+from analyzer.read.sources.transport import Transcoded, utf16
 
 STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -334,7 +334,7 @@ class Evidence:
         if stream.plain is not None:
             if stream.peek(len(PARQUET)) != PARQUET:
                 return stream.plain
-            from analyzer.read.lakes import Texts
+            from analyzer.read.sources.lakes import Texts
 
             return Texts(stream.plain)
         spool = tempfile.TemporaryFile()  # noqa: SIM115

@@ -19,8 +19,8 @@ from zlib import crc32
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORDED, Frames
-from analyzer.read import large
-from analyzer.read.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
+from analyzer.read.spilled import large
+from analyzer.read.spilled.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
 
 _WHOLE, _HOMELESS = -1, -2  # in the place of a part: what goes with every part, and events without a session
 _TOGETHER = 32 << 20  # bytes of a frame that are written, and so read back, at once

@@ -6,9 +6,9 @@ import os
 import stat
 from typing import IO, NamedTuple
 
-from analyzer.read import remote, zips
-from analyzer.read.files import Source, is_once
 from analyzer.read.records import limits
+from analyzer.read.sources import remote, zips
+from analyzer.read.sources.files import Source, is_once
 
 
 class Range(NamedTuple):
