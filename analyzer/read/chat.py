@@ -27,6 +27,7 @@ from analyzer.read.openai.completions import (
     Body,
     Choice,
     Failure,
+    Parameters,
     Record,
     body_of,
     choices_of,
@@ -34,6 +35,7 @@ from analyzer.read.openai.completions import (
     is_url,
     knows,
     list_in,
+    parameters_of,
     record_of,
     wire_of,
 )
@@ -41,6 +43,7 @@ from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import exchange_of
 from analyzer.read.openai.messages import refused, said_in, said_of
 from analyzer.read.records import Block
+from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of
 
@@ -101,6 +104,8 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def _usual(self, body: Body, event: int) -> bool:
         choices, place = body.choices, Place(event, 0, 0, 0)
+        if choices is None and first(body.response) == b"{":
+            return False
         if choices is None:
             name, model = list_in(body), body.model
             if name == "messages" and model is not msgspec.UNSET:
@@ -138,6 +143,8 @@ class OpenAIChat(RecordAdapter[Record]):
                 self._ask(record, place)
             else:
                 self._listed(record, name, place)
+            if name == "messages" and first(record.response) == b"{":
+                self._beside(record, place)
             return True
         if record.error and first(record.error) == b"{" and record.role is None:
             self._failed(record, place)
@@ -177,9 +184,30 @@ class OpenAIChat(RecordAdapter[Record]):
         if asked is None and not exchange.url:
             return False
         self._exchanges += 1
-        ways: dict[str, Any] = {"ask": self._ask, "take": self._inside, "pieces": chunks_of, "streamed": self._streamed}
+        ways: dict[str, Any] = {
+            "ask": self._ask,
+            "take": self._response,
+            "pieces": chunks_of,
+            "streamed": self._streamed,
+        }
         self._exchanged.append(exchange, place, self._records, asked=asked, **ways)
         return True
+
+    def _beside(self, record: Record, place: Place) -> None:
+        """The response that a gateway logs beside the messages of its request."""
+        found = self._records.opened(bytes(record.response))
+        inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/response")
+        if found is None or not self._response(found.record, found.text, inside):
+            what = "a response in no shape of its wire"
+            self._rows.faults.append((place.event, self._dialogue.session, *Fault("unknown_item", "/response", what)))
+
+    def _response(self, record: Record, raw: bytes, place: Place) -> bool:
+        """What came back; it may be the message alone."""
+        if record.role == "assistant" and not record.choices and not record.object:
+            self._end()
+            self._dialogue.answer(said_of(raw), place, native="message")
+            return True
+        return self._take(record, raw, place, top=False)
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -296,4 +324,6 @@ class OpenAIChat(RecordAdapter[Record]):
 
 def _table(record: Record | Body) -> tuple[bytes, str]:
     """The text of a tool table, and where it stands."""
+    if isinstance(record, Record) and record.model_parameters and not record.tools:
+        return bytes(held(parameters_of, record.model_parameters, Parameters())[0].tools), "/model_parameters/tools"
     return (bytes(record.tools), "/tools") if record.tools else (bytes(record.functions), "/functions")

@@ -215,6 +215,25 @@ def test_another_alternative_is_nothing_that_goes_on_without_a_result(tmp_path: 
     assert errors(audited(tmp_path, asked(user("go")), reply, went)) == set()
 
 
+@pytest.mark.parametrize("response", [{"said": {"tool_calls": [1]}}, {"status": 200, "body": {"said": "hm"}}])
+def test_a_response_in_no_known_shape_is_told(tmp_path: Path, response: dict[str, Any]) -> None:
+    found = audited(tmp_path, {"request": asked(user("go")), "response": response})
+    assert "a response in no shape of its wire" in found.findings.filter(rule="LOG003")["message"][0]
+
+
+def test_a_response_may_be_the_message_alone(tmp_path: Path) -> None:
+    found = audited(tmp_path, {"request": asked(user("go")), "response": calls("c1", arguments='{"at":3}')})
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    assert finding["location"]["pointer"] == "/response/tool_calls/0/function/arguments"
+
+
+def test_the_response_beside_the_messages_of_its_request_is_read(tmp_path: Path) -> None:
+    reply, more = replied("r1", calls("c1", arguments='{"at":3}')), {"model_parameters": {"tools": [TOOL]}}
+    found = audited(tmp_path, {"id": "l1", "model": "m", "messages": [user("go")], "response": reply, **more})
+    (finding,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    assert finding["location"]["pointer"] == "/response/choices/0/message/tool_calls/0/function/arguments"
+
+
 # --- Ollama ---------------------------------------------------------------------------------------------------
 
 

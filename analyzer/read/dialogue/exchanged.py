@@ -11,10 +11,12 @@ from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue.requests import Dialogue
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body, Exchange, Recorded, unread
+from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
 _REFUSED = 400
+_STRANGE = "a response in no shape of its wire"
 R = TypeVar("R", bound=Recorded)
 P = TypeVar("P")
 
@@ -53,14 +55,17 @@ class Exchanged:
             ask(asked, _of(place, request))
         if response is not None:
             inside = _of(place, response)
+            taken = bool(stream) or refused or bool(faults)
             if stream:
                 streamed(stream, inside)
             for found in decoding.values(response, response.frames) if stream is None else ():
                 if not refused or first(found.record.error) == b"{":
-                    take(found.record, found.text, inside)
+                    taken |= bool(take(found.record, found.text, inside))
                     refused = False
             if refused:
                 self._dialogue.fail(place)
+            if not taken and response.frames != (b"[DONE]",):
+                self._rows.faults.append((place.event, self._dialogue.session, *Fault("unknown_item", "", _STRANGE)))
         self._end()
         if self._dialogue.cursor.next == before:
             self._dialogue.move(place)

@@ -51,6 +51,7 @@ class Body(msgspec.Struct, gc=False):
     task_id: Raw = ABSENT
     trial: Raw = ABSENT
     error: Raw = ABSENT
+    response: Raw = ABSENT
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -60,6 +61,12 @@ class Choice(msgspec.Struct, gc=False):
     delta: Raw = ABSENT
     finish_reason: str | None = None
     index: Int64 | None = None
+
+
+class Parameters(msgspec.Struct, gc=False):
+    """What a gateway logs beside the messages of a request."""
+
+    tools: Raw = ABSENT
 
 
 class Failure(msgspec.Struct, gc=False):
@@ -88,12 +95,14 @@ class Record(Recorded, gc=False):
     trial: Raw = ABSENT
     session_id: str | None = None
     conversation_id: str | None = None
+    model_parameters: Raw = ABSENT
     done: bool | None = None
     done_reason: str | None = None
 
 
 record_of = msgspec.json.Decoder(Record).decode
 choices_of = msgspec.json.Decoder(list[Choice]).decode
+parameters_of = msgspec.json.Decoder(Parameters).decode
 failure_of = msgspec.json.Decoder(Failure).decode
 body_of = msgspec.json.Decoder(Body).decode
 
