@@ -182,7 +182,7 @@ class ClaudeCode(Adapter):
         boundary, self._boundary = self._boundary, None
         if summary is not None:
             text = None if summary.message is None else words_of(blocks_of(summary.message.content)[0])
-            self._rows.summaries.append((event, session, turn_of(summary), "compaction", None, text))
+            self._rows.summaries.add(event=event, session=session, turn=turn_of(summary), what="compaction", text=text)
         elif boundary is not None:
             self._rows.summaries.append((*boundary, "compaction", None, None))
 
@@ -190,8 +190,9 @@ class ClaudeCode(Adapter):
         if (model, version) != self._told and model is not None and model != "<synthetic>":
             self._told = (model, version)
             agent = "claude-code" if version is None else f"claude-code/{version}"
-            said = (None, agent, "Claude Code", model)
-            self._rows.session_states.append((event, session, *said, None, None, None, None, None, None))
+            self._rows.session_states.add(
+                event=event, session=session, agent=agent, agent_name="Claude Code", model=model
+            )
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
@@ -219,7 +220,9 @@ class ClaudeCode(Adapter):
             if turn is not None and (session, turn) not in agents:
                 agents.add((session, turn))
                 agent = row.agent or row.parent or turn
-                self._rows.turn_states.append((event, session, turn, None, agent, "in_progress", None))
+                self._rows.turn_states.add(
+                    event=event, session=session, turn=turn, subagent=agent, status="in_progress"
+                )
             content, faults = next(contents)
             if faults:
                 at.event, at.session, at.to = event, session, "/message/content"
@@ -266,7 +269,9 @@ class ClaudeCode(Adapter):
             self._state(row.model, row.version, event, session)
             if first(row.tools) == b"[":
                 table = self._rows.table(bytes(row.tools), "anthropic")
-                self._rows.showings.append((event, session, "request", "all", table, "/tools"))
+                self._rows.showings.add(
+                    event=event, session=session, channel="request", scope="all", table=table, pointer="/tools"
+                )
 
 
 def _server_of(name: str) -> tuple[str | None, str]:

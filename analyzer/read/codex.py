@@ -164,30 +164,28 @@ class Codex(RecordAdapter[Line]):
         parent = payload.forked_from_id or payload.parent_thread_id
         told = payload.base_instructions
         instructions = instructions_of(told).text if first(told) == b"{" else text_of(told)
-        self._rows.session_states.append(
-            (
-                *(
-                    event,
-                    self._thread.session,
-                    None,
-                    payload.id,
-                    payload.agent_nickname,
-                    payload.model,
-                    None,
-                    None,
-                    None,
-                ),
-                *(instructions, parent, None),
-            )
+        self._rows.session_states.add(
+            event=event,
+            session=self._thread.session,
+            agent=payload.id,
+            agent_name=payload.agent_nickname,
+            model=payload.model,
+            instructions=instructions,
+            parent=parent,
         )
         if payload.forked_from_id is not None:
-            self._rows.summaries.append((event, self._thread.session, None, "fork", None, None))
+            self._rows.summaries.add(event=event, session=self._thread.session, what="fork")
         tools = bytes(payload.dynamic_tools)
         if tools[:1] in {b"[", b"{"}:
             # Not the whole table: what is built in is never written.
             table = self._items.table(tools)
-            self._rows.showings.append(
-                (event, self._thread.session, "registry", "add", table, "/payload/dynamic_tools")
+            self._rows.showings.add(
+                event=event,
+                session=self._thread.session,
+                channel="registry",
+                scope="add",
+                table=table,
+                pointer="/payload/dynamic_tools",
             )
 
     def _event(self, payload: Payload, number: int | None) -> None:
@@ -201,8 +199,7 @@ class Codex(RecordAdapter[Line]):
         thread.turn = told.turn_id or thread.turn
         if told.model is not None and told.model != thread.model:
             thread.model = told.model
-            state = (None, None, None, told.model, None, None, None, None, None, None)
-            self._rows.session_states.append((event, thread.session, *state))
+            self._rows.session_states.add(event=event, session=thread.session, model=told.model)
 
     def _item(self, payload: Payload, number: int | None) -> None:
         thread = self._thread

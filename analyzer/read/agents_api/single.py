@@ -178,22 +178,20 @@ class Single:
             return event  # the last number of a record stands for all parts that have none of their own
         else:
             pointer = ""
-        self.rows.events.append(
-            (
-                event,
-                session,
-                place.offset,
-                place.length,
-                place.line,
-                pointer,
-                when if isinstance(when, str) else None,
-                None if isinstance(when, str) or when is None else microseconds(when),
-                record.sequence_number if record.sequence_number is not None else place.number,
-                native,
-                kind,
-                turn,
-                record.event_id,
-            )
+        self.rows.events.add(
+            event=event,
+            session=session,
+            offset=place.offset,
+            length=place.length,
+            line=place.line,
+            pointer=pointer,
+            time_text=when if isinstance(when, str) else None,
+            time_us=None if isinstance(when, str) or when is None else microseconds(when),
+            number=record.sequence_number if record.sequence_number is not None else place.number,
+            type=native,
+            kind=kind,
+            turn=turn,
+            event_id=record.event_id,
         )
         return event
 
@@ -294,7 +292,9 @@ class Single:
             return not raws
         if record.has_more:
             detail = "the page says that there are more, and it is the last one recorded"
-            self.rows.faults.append((self._event_number - 1, self.session, "more_pages", "", detail, None))
+            self.rows.faults.add(
+                event=self._event_number - 1, session=self.session, fault="more_pages", pointer="", detail=detail
+            )
         return True
 
     def _take_item(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:

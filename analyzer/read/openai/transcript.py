@@ -146,7 +146,7 @@ class Transcript:
             self._abandon(session, event, items)
         if text[:1] == b'"':
             event, _ = self.cursor.event("message", "item", session, member="/input", when=when)
-            self.rows.messages.append((event, session, None, None, "user", None, None, text_of(record.input), ""))
+            self.rows.messages.add(event=event, session=session, role="user", text=text_of(record.input), pointer="")
             return session
         seen: dict[str, int] = {}
         for index, item in enumerate(items, pending.skipped):
@@ -164,11 +164,20 @@ class Transcript:
         """The calls of a reply that was made anew will never be answered, and need not be."""
         for call in self.chains.abandoned(session, items):
             emission = self._ledger.emission(session, call.call_id, call.item_id)
-            self.rows.call_sightings.append(
-                (
-                    *(event, session, None, self.items.wire, "history", None, emission, call.call_id, call.call_id),
-                    *("function", None, call.name, None, "absent", "abandoned", "client", None, ""),
-                )
+            self.rows.call_sightings.add(
+                event=event,
+                session=session,
+                wire=self.items.wire,
+                stage="history",
+                item_id=emission,
+                call_id=call.call_id,
+                pair_id=call.call_id,
+                kind="function",
+                name=call.name,
+                container="absent",
+                status="abandoned",
+                owed_by="client",
+                pointer="",
             )
 
     def _place_item(
@@ -260,11 +269,14 @@ class Transcript:
             return
         known.state = state
         instructions = text_of(record.instructions) if told else None
-        self.rows.session_states.append(
-            (
-                *(event, session, status, None, None, record.model, None, record.parallel_tool_calls),
-                *(text.decode() if text[:1] == b"{" else None, instructions, None, None),
-            )
+        self.rows.session_states.add(
+            event=event,
+            session=session,
+            status=status,
+            model=record.model,
+            parallel=record.parallel_tool_calls,
+            text_format=text.decode() if text[:1] == b"{" else None,
+            instructions=instructions,
         )
 
     def tools(self, tools: Raw, event: int, session: str | None, side: int, pointer: str | None) -> None:
