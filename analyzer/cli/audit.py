@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from analyzer.cli import completing, console, exits, logs, reports
-from analyzer.cli.logs import Given
+from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import click
 
 from analyzer.cli import console, exits, logs, reports
 from analyzer.cli.audit import check_rules
+from analyzer.cli.given import Given
 from analyzer.errors import AnalyzerError, UsageError
 from analyzer.redaction import current
 
@@ -110,7 +111,7 @@ def command(
     fail_on_new: str | None,
     strict: bool,
     no_color: bool,
-    **given: Unpack[logs.Given],
+    **given: Unpack[Given],
 ) -> int:
     """Audit what is new in a folder or bucket of logs, keep the answers, and tell what changed since the last run.
 
@@ -192,7 +193,7 @@ def command(
     return _decided(night, fail_on=fail_on, fail_on_new=fail_on_new, strict=strict)
 
 
-def _contracts(given: logs.Given) -> tuple[Contracts, list[AnalyzerError]]:
+def _contracts(given: Given) -> tuple[Contracts, list[AnalyzerError]]:
     """What `--contracts` and `--executed` name, without compiled schemas: processes make their own."""
     from analyzer.auditing import contracts_given
 
@@ -201,7 +202,7 @@ def _contracts(given: logs.Given) -> tuple[Contracts, list[AnalyzerError]]:
     return replace(contracts, entries=entries), list(contracts.problems)
 
 
-def _final(given: logs.Given) -> FinalSchema | None:
+def _final(given: Given) -> FinalSchema | None:
     from analyzer.replay.final import load_final_schema
 
     return None if given["final_schema"] is None else load_final_schema(given["final_schema"])

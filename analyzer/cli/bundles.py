@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzer.cli import console, exits, logs
+from analyzer.cli import chosen, console, exits, logs
 from analyzer.errors import UsageError
 from analyzer.redaction import current, redacting
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from analyzer.auditing import Audit
-    from analyzer.cli.logs import Given
+    from analyzer.cli.given import Given
 
 
 def made(done: Audit, session: str | None, turn: str | None, call_id: str | None) -> bytes:
@@ -52,10 +52,8 @@ def verified(file: str, given: Given, output: str | None) -> int:
 def _chosen(done: Audit, session: str | None, turn: str | None, call_id: str | None) -> DataFrame:
     from polars import col
 
-    from analyzer.cli.show import calls_named
-
     if call_id is not None:
-        return calls_named(done, call_id, turn)
+        return chosen.calls_named(done, call_id, turn)
     calls = done.frames["calls"]
     for column, value in (("session", session), ("turn", turn)):
         if value is not None and value not in done.frames["events"][column]:

@@ -8,7 +8,7 @@ import click
 
 from analyzer.cli import console, exits, logs
 from analyzer.cli.contracts import shared
-from analyzer.cli.logs import Given
+from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from analyzer.visible import visible
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
-    from analyzer.cli.logs import Given
+    from analyzer.cli.given import Given
 
 _PATHS = 4
 

@@ -7,7 +7,7 @@ from typing import Unpack
 import click
 
 from analyzer.cli import console, exits, logs
-from analyzer.cli.logs import Given
+from analyzer.cli.given import Given
 
 
 @click.command(

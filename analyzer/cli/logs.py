@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from analyzer.cli import console, targets
+from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 from analyzer.redaction import current, read_key, redacting
 
@@ -18,19 +19,6 @@ if TYPE_CHECKING:
     from analyzer.config import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Given(TypedDict):
-    """The parameters that `reading` adds to a command."""
-
-    paths: tuple[str, ...]
-    contracts: tuple[str, ...]
-    executed: tuple[str, ...]
-    final_schema: str | None
-    input_format: str | None
-    session: str | None
-    assert_formats: bool
-    config: Config
 
 
 def _configured(ctx: click.Context, _: click.Parameter, file: str | None) -> Config:

@@ -9,7 +9,7 @@ import click
 
 from analyzer.cli import console, exits, logs
 from analyzer.cli.contracts import shared
-from analyzer.cli.logs import Given
+from analyzer.cli.given import Given
 
 if TYPE_CHECKING:
     from analyzer.report.queries import Match

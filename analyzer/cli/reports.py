@@ -13,7 +13,7 @@ from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
-    from analyzer.cli.logs import Given
+    from analyzer.cli.given import Given
 
 FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "gitlab", "markdown", "html", "parquet")
 ENDINGS = {

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from analyzer.cli import console, exits, logs
-from analyzer.cli.logs import Given
+from analyzer.cli import chosen, console, exits, logs
+from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 
 if TYPE_CHECKING:
-    from polars import DataFrame
-
     from analyzer.auditing import Audit
     from analyzer.report.paper import Paper
-
-_ADVICE = "`analyzer show --session ID` lists what there is"
 
 
 @click.command(
@@ -89,25 +85,11 @@ def command(
     return exits.decide(done, fail_on="never")
 
 
-def calls_named(done: Audit, call_id: str, turn: str | None) -> DataFrame:
-    """The rows of CALLS that have this id, by whatever the wire calls it. Raises UsageError where there are none."""
-    from polars import col
-
-    calls = done.frames["calls"]
-    for name in ("call_id", "pair_id", "item_id"):
-        found = calls.filter(col(name) == call_id)
-        found = found if turn is None else found.filter(col("turn") == turn)
-        if not found.is_empty():
-            return found
-    near = console.meant(call_id, [each for each in calls["call_id"].unique().to_list() if each])
-    raise UsageError(f"no call {call_id!r} in the log{near}", advice=None if near else _ADVICE)
-
-
 def _calls(paper: Paper, done: Audit, call_id: str, turn: str | None) -> None:
     from analyzer.report.evidence import Recorded
     from analyzer.report.sheet import sheet
 
-    named = calls_named(done, call_id, turn)
+    named = chosen.calls_named(done, call_id, turn)
     with Recorded(done) as recorded:
         for number, call in enumerate(named.to_dicts()):
             if number:
@@ -127,7 +109,7 @@ def _events(paper: Paper, done: Audit, session: str | None, turn: str | None) ->
             near = console.meant(turn, [each for each in turns["turn"].to_list() if each])
             raise UsageError(
                 f"no turn {turn!r} in the log{near}",
-                advice=None if near else _ADVICE,
+                advice=None if near else chosen.ADVICE,
             )
         for each in found["session"].to_list():
             timeline.timeline(paper, done, each, turn)

@@ -9,6 +9,7 @@ from typing import Unpack
 import click
 
 from analyzer.cli import console, logs
+from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 
 
@@ -36,7 +37,7 @@ def command(
     theme: str | None,
     keymap: str | None,
     keys: bool,
-    **given: Unpack[logs.Given],
+    **given: Unpack[Given],
 ) -> None:
     """Open the terminal workspace; `?` there lists its keys. NO_COLOR is respected.
 

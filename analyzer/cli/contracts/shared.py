@@ -11,7 +11,7 @@ from analyzer.cli import console, logs
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
-    from analyzer.cli.logs import Given
+    from analyzer.cli.given import Given
     from analyzer.report.paper import Paper
 
 output_format: Callable[[Any], Any] = click.option(
