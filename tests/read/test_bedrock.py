@@ -94,6 +94,24 @@ def test_a_stream_that_breaks_off_is_cut(tmp_path: Path) -> None:
     assert found.frames["verdicts"]["reason"].to_list() == ["payload_truncated"]
 
 
+def test_tools_that_the_provider_ran_are_calls_of_its_own(tmp_path: Path) -> None:
+    made = {"toolUse": {"toolUseId": "s1", "name": "grounding", "type": "server_tool_use", "input": {}}}
+    gave = {"toolResult": {"toolUseId": "s1", "content": [{"text": "found"}]}}
+    found = audited(tmp_path, asked(USER), replied(made, gave))
+    assert found.frames["calls"].select("kind", "owed_by", "result").rows() == [("hosted", "server", 0)]
+    assert errors(found) == set()
+
+
+def test_the_events_of_a_clients_stream_are_a_response(tmp_path: Path) -> None:
+    began = {"toolUse": {"toolUseId": "c1", "name": "look"}}
+    events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
+    events.append({"contentBlockStart": {"contentBlockIndex": 0, "start": began}})
+    events.append({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": '{"at":3}'}}}})
+    events += [{"contentBlockStop": {"contentBlockIndex": 0}}, {"messageStop": {"stopReason": "tool_use"}}]
+    found = audited(tmp_path, {"request": asked(USER), "response": {"ResponseMetadata": {}, "stream": events}})
+    assert errors(found) == {"args-schema-mismatch"}
+
+
 CLAUDE = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 9, "tools": [{"name": "look", "input_schema": LOOK}]}
 GO = {"role": "user", "content": "go"}
 

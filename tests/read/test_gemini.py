@@ -278,6 +278,17 @@ def test_every_alternative_of_a_response_is_read(tmp_path: Path) -> None:
     assert finding["location"]["pointer"] == "/candidates/1/content/parts/0/functionCall/args"
 
 
+def test_every_alternative_of_a_stream_is_read(tmp_path: Path) -> None:
+    log: list[Any] = [asked(user({"text": "go"}))]
+    for stop, at in ((None, ("x", 3)), ("STOP", ("y", "z"))):
+        chosen = [{"content": model(call(at=each)), "index": index} for index, each in enumerate(at)]
+        log.append({"responseId": "r1", "candidates": [each | {"finishReason": stop} for each in chosen]})
+    found = audited(tmp_path, *log)
+    assert found.frames["calls"]["text"].to_list() == ['{"at": "x"}', '{"at": "y"}', '{"at": 3}', '{"at": "z"}']
+    assert found.frames["calls"]["reply"].n_unique() == 2
+    assert errors(found) == {"args-schema-mismatch"}
+
+
 def test_tools_that_the_provider_ran_are_calls_of_its_own(tmp_path: Path) -> None:
     searched = {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "args": {"queries": ["door"]}}}
     gave = {"tool_response": {"tool_type": "GOOGLE_SEARCH_WEB", "id": "s1", "response": {"found": 1}}}

@@ -15,6 +15,7 @@ class ToolUse(msgspec.Struct, gc=False):
     toolUseId: str | None = None  # noqa: N815 - the wire's names
     name: str | None = None
     input: Raw = ABSENT
+    type: str | None = None
 
 
 class ToolResult(msgspec.Struct, gc=False):
@@ -62,7 +63,10 @@ def said_of(raw: bytes) -> Said:
             use = held(use_of, part.toolUse, ToolUse())[0]
             text, container = arguments(use.input)
             where = f"{to}/toolUse" + ("/input" if use.input else "")
-            said.calls.append(Call(use.toolUseId, use.name, text, container, where))
+            call = Call(use.toolUseId, use.name, text, container, where)
+            if use.type == "server_tool_use":
+                call.kind, call.owed_by = "hosted", "server"
+            said.calls.append(call)
         if first(part.toolResult) == b"{":
             result = held(_result, part.toolResult, ToolResult())[0]
             text, container = _content(result.content)

@@ -44,6 +44,8 @@ class _Stream(msgspec.Struct):
     stop: str | None = None
     why: str | None = None
     """What the provider says of its stopping."""
+    others: dict[int, _Stream] = {}
+    """The other alternatives, by index."""
 
     def add(self, said: Said, stop: str | None, why: str | None) -> None:
         """Take the next piece."""
@@ -55,7 +57,6 @@ class _Stream(msgspec.Struct):
 
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
-_REFUSED = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL"})
 # Of the numbers those that both of the provider's APIs write for the same reason.
 _NUMBERED = {0: None, 1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
 _CALLED = re.compile(r"([A-Za-z_][\w-]*)\(")
@@ -85,14 +86,19 @@ class Replies:
                 if other != nth:  # another alternative
                     self._whole(each, place, other, f"{response or place.event}#{other}", several=several)
             return event, faults
-        said = said_of(bytes(chosen.content)) if chosen.content else Said()
         if self._stream is None:
             self._stream = _Stream(name, place, Said("assistant"))
         if not place.opaque:
             self._dialogue.move(place)
             self._dialogue.cursor.event("streamGenerateContent", "delta", self._dialogue.session)
         self._stream.place = place
-        self._stream.add(said, chosen.stop, chosen.finish_message or chosen.why)
+        for number, each in enumerate(candidates):
+            index = each.index if each.index is not None else number
+            stream = self._stream
+            if number != nth and index:
+                stream = stream.others.setdefault(index, _Stream(name, place, Said("assistant")))
+            said = said_of(bytes(each.content)) if each.content else Said()
+            stream.add(said, each.stop, each.finish_message or each.why)
         return None, []
 
     def _whole(self, candidate: Candidate, place: Place, nth: int, reply: str | None, *, several: bool) -> int:
@@ -112,20 +118,25 @@ class Replies:
     def end(self) -> None:
         """The streamed reply is whole, or it breaks off."""
         stream, self._stream = self._stream, None
-        if stream is not None:
-            place = msgspec.structs.replace(stream.place, opaque=True)
-            native, reply = "streamGenerateContent", stream.id or None
-            said, stop = stream.said, stream.stop
-            said.text = "".join(stream.texts) if stream.texts else None
+        if stream is None:
+            return
+        place = msgspec.structs.replace(stream.place, opaque=True)
+        for index, each in sorted({0: stream, **stream.others}.items()):
+            said, stop = each.said, each.stop
+            said.text = "".join(each.texts) if each.texts else None
+            if stream.others:
+                unchosen(said, stop)
+            reply = f"{stream.id or place.event}#{index}" if index else stream.id or None
+            native = "streamGenerateContent"
             event = self._dialogue.answer(said, place, native=native, reply=reply, stop=stop, stage="stream")
-            if _is_refused(stop, stream.why, said):
-                self._dialogue.refused(_malformed(stream.why), event, 0, "")
+            if _is_refused(stop, each.why, said):
+                self._dialogue.refused(_malformed(each.why), event, 0, "")
 
 
 def _is_refused(stop: str | None, why: str | None, said: Said) -> bool:
     """Whether the provider read no call in what the model wrote for one."""
     numbered = stop is not None and stop.isdigit() and (why or "").startswith("Malformed function call")
-    return (stop == _MALFORMED or numbered) or (stop in _REFUSED and not said.calls)
+    return stop == _MALFORMED or (numbered and not said.calls)
 
 
 def _malformed(message: str | None) -> Call:

@@ -59,6 +59,7 @@ class Recorded(msgspec.Struct, gc=False):
     contents: Raw = ABSENT
     candidates: Raw = ABSENT
     jsonrpc: Raw = ABSENT
+    stream: Raw = ABSENT
 
 
 R = TypeVar("R", bound=Recorded)
@@ -126,6 +127,8 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
             response = Body((bytes(whole.response),), "/response", False, False, record)
         else:
             response = _wrapped(half, "/response", decode)
+            if response is None and first(half.stream) == b"[":  # the events that a client's stream gave
+                response = _open(half.stream, "/response/stream", decode)
             plain = not (half.status or half.status_code or half.code) and bytes(whole.response) != b"{}"
             if response is None and plain:  # no half of an exchange: what it is, is for the wire to say
                 response = Body((bytes(whole.response),), "/response", False, False, record)
