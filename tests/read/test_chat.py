@@ -276,6 +276,15 @@ def test_ollama_needs_no_ids_and_no_texts(tmp_path: Path, recorder: str, result:
     assert found.findings.filter(pl.col("slug").is_in(["finish-reason-mismatch", "event-unknown"])).is_empty()
 
 
+def test_a_result_of_ollama_goes_to_the_call_of_its_name(tmp_path: Path) -> None:
+    made = makes({"at": "x"}, {"at": "y"})
+    made["tool_calls"][0]["function"]["name"] = "find"
+    gave = [{"role": "tool", "content": name, "tool_name": name} for name in ("look", "find")]
+    found = audited(tmp_path, asked(user("go")), native(made), asked(user("go"), made, *gave))
+    pairs = found.frames["calls"].join(found.frames["results"], on="result", suffix="_of").sort("call")
+    assert pairs.select("name", "text_of").rows() == [("find", "find"), ("look", "look")]
+
+
 @pytest.mark.parametrize("recorder", ["bodies", "exchange", "http"])
 def test_pieces_of_ollama_hold_whole_calls(tmp_path: Path, recorder: str) -> None:
     said = [{"role": "assistant", "content": "I "}, {"role": "assistant", "content": "look."}, makes({"at": 3})]

@@ -122,6 +122,8 @@ def said_in(message: Plain) -> Said | None:
     if role in _ANSWERS:
         ids: Sequence[str | None] = message.tool_call_ids or (message.tool_call_id,)
         if message.tool_call_id is None and message.tool_call_ids is None and role == "tool":
+            if message.id is None:
+                return None  # another member may name its tool
             ids = (message.id,)  # tau2 names a result by the id of its call
         success, container = False if message.error else None, "null" if text is None else container
         results = [Result(each, message.name, text, container, "/content", success) for each in ids]
