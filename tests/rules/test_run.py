@@ -20,6 +20,21 @@ def test_a_refused_call_did_not_run() -> None:
     assert hit["failures"][0]["pointer"] == "/a"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: expected number, received string",
+        "failed to parse function arguments: EOF while parsing an object at line 1 column 7",
+        '{"error":"a must be a number"}',
+        "InputValidationError: f failed",
+    ],
+)
+def test_a_success_in_the_words_of_a_refusal_is_a_hint_and_worded_as_one(text: str) -> None:
+    [hit] = found("executed-despite-mismatch", f'{TOOL}turn\ncall c1 f {{"a":"x"}}\nresult c1 ok {text}\nend')
+    assert (hit["severity"], hit["confidence"]) == ("warning", "hint")
+    assert hit["message"].startswith("f may have run although its arguments fail the schema in force: ")
+
+
 def test_an_ambiguous_window_proves_no_execution() -> None:
     other = 'untool f\ntool f {"type":"object","properties":{"a":{"type":"string"}}}\n'
     story = f'{TOOL}turn\nitem c1 f {{"a":"x"}}\n{other}action c1 f {{"a":"x"}}\nresult c1 ok y\nend'

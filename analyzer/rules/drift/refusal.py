@@ -71,11 +71,22 @@ _BUSINESS = re.compile(
 _VALIDATOR = re.compile(
     r"validation error|-32602|invalid (?:arguments|params|parameters|input)|pars(?:e|ing)|schema", re.IGNORECASE
 )
+# What a host says that never got as far as the tool: the arguments could not be read, or a validator says its name.
+_TURNED_BACK = re.compile(
+    r"(?:fail(?:ed|ure)|unable|could not|cannot|can't|error) (?:to )?(?:pars|decod|deserializ)(?:e|ing) [^\n]{0,40}"
+    r"\b(?:arguments?|params|parameters|input|payload|json)\b"
+    r"|\binvalid (?:function |tool |call )?(?:arguments|params|parameters|json)\b|-32602|\bInputValidationError\b"
+    r"|\b\d+ validation errors? for\b|\b(?:arguments|parameters|input|payload) (?:are|is) (?:not valid|invalid)\b"
+    r"|\b(?:do|does) not (?:match|conform to|satisfy) (?:the |its )?(?:\w+ )?schema\b",
+    re.IGNORECASE,
+)
 _ROOT = re.compile(
     r"\b(?:arguments?|params|parameters|input|payload|request body|data|\(root\)|value)\b", re.IGNORECASE
 )
 _LONGEST = 4_000
 _MOST_NAMES = 500
+# A host that turns a call back says so at once; further down such words may be what a tool found.
+_AT_ONCE = 400
 
 
 class Refusal(NamedTuple):
@@ -110,6 +121,11 @@ def refusal(text: str, arguments: Any) -> Refusal | None:
             if _ROOT.search(text):
                 return Refusal("", constraint)
     return None
+
+
+def turned_back(text: str, arguments: Any) -> bool:
+    """Whether a result reads as if the tool never ran: its arguments were refused, or could not be parsed."""
+    return _TURNED_BACK.search(text[:_AT_ONCE]) is not None or refusal(text, arguments) is not None
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from analyzer.replay.retries import retries_of
 from analyzer.rules.run import (
     approval_mismatch,
     executed_despite_gate,
+    executed_despite_mismatch,
     parallel_not_allowed,
     retry_in_new_session,
     side_effect_repeated,
@@ -36,6 +39,29 @@ def test_executed_despite_gate_finds_the_call_by_its_id_or_by_its_tool() -> None
 def test_executed_despite_gate_lets_a_refused_call_fail() -> None:
     failed = {"calls": [call(1, CHAT, outcome="error", result=0)], "results": [answer(0, 1, CHAT)]}
     assert hits(executed_despite_gate.check, trace(**failed, gates=[gate()])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("failed to parse function arguments: EOF while parsing a string", []),
+        ('{"error":"people must be a number"}', []),
+        ("invalid type: string, expected u64 for people", []),
+        ("booked", ["f may have run although its arguments fail the schema in force: they are not JSON."]),
+        (
+            "people: limit exceeded",
+            ["f may have run although its arguments fail the schema in force: they are not JSON."],
+        ),
+    ],
+)
+def test_executed_despite_mismatch_believes_a_refusal_where_no_flag_says_more(text: str, told: list[str]) -> None:
+    verdict = {"call": 1, "role": "arguments", "side": "advertised", "verdict_is": "invalid", "verdict": 0}
+    made = trace(
+        calls=[call(1, CHAT, outcome="unknown", result=0, text='{"people":"four"}')],
+        results=[answer(0, 1, CHAT, text=text)],
+        verdicts=[verdict],
+    )
+    assert [hit["message"] for hit in hits(executed_despite_mismatch.check, made)] == told
 
 
 def sessions(*names: str) -> list[Row]:
