@@ -47,7 +47,7 @@ SOURCES = _schema(
         "format": pl.String,  # adapters that knew its records, comma separated
         "sha256": pl.String,  # of the decompressed bytes
         "bytes": pl.Int64,  # decompressed
-        "records": pl.Int64,
+        "records": pl.Int64,  # of a file that a folder held and no adapter knows: JSON values at its beginning
         "unreadable": pl.Int64,  # records that could not be read
     }
 )

@@ -65,7 +65,11 @@ _CONFIDENCES = ("certain", "likely", "hint")
     show_default=True,
     help="End with status 1 from this severity on; a hint never decides.",
 )
-@click.option("--strict", is_flag=True, help="End with status 3 where something owed a verdict has none.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="End with status 3 where something owed a verdict has none, or a file left out of a folder holds JSON.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes to use.")
 @click.option("--statistics", is_flag=True, help="Count by rule, and tell no findings (text).")
 @logs.no_color
@@ -96,6 +100,9 @@ def command(
     The report says first where to look; a finding names the guilty member, what was expected beside what was there, and
     the schema it was judged by. What cannot be judged is unverifiable, with the reason.
 
+    A file of a folder that is named like a log (.jsonl, .ndjson, .sse, compressed or not) and is not recognised is told
+    as if it had been named here. Others that are no log are left out, and listed.
+
     Exit status: 0 nothing decides; 1 a finding at or above --fail-on; 3 no finding decides, but something could not be
     read, recognised or (with --strict) judged, or less was judged than in the --baseline; 2 usage or configuration; 4 a
     fault of the analyzer itself.
@@ -123,7 +130,10 @@ def command(
     shown = _at_least(done, min_severity, min_confidence)
     for report in wanted:
         reports.deliver(report, shown, given, fail_on=fail_on, statistics=statistics, colour=not no_color)
-    return exits.decide(shown, fail_on=fail_on, strict=strict)
+    apart = (*given["contracts"], given["final_schema"], baseline, write_baseline)
+    for path in exits.strange_json(shown, apart) if strict else ():
+        console.complain(f"{path}: holds JSON, and no format is recognised (--strict)")
+    return exits.decide(shown, fail_on=fail_on, strict=strict, apart=apart)
 
 
 def _save(done: Audit, folder: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `analyzer --help` answers without polars
@@ -25,16 +27,28 @@ TERMINATED = 143
 FAIL_ON = ("error", "warning", "info", "never")
 
 
-def decide(audit: Audit, *, fail_on: str = "error", strict: bool = False) -> int:
-    """The status that the audit ends with: 4 beats 1, 1 beats 3; `fail_on="never"` turns 1 into 0, but not 3."""
+def decide(audit: Audit, *, fail_on: str = "error", strict: bool = False, apart: Sequence[str | None] = ()) -> int:
+    """The status that the audit ends with: 4 beats 1, 1 beats 3; `fail_on="never"` turns 1 into 0, but not 3.
+
+    `apart` are files and folders that hold JSON and need not be logs: contracts, the baseline.
+    """
     if audit.crashed:
         return FAULT
     if _deciding(audit, fail_on):
         return FINDINGS
     recognised = all(each["format"] for each in audit.inputs) and bool(audit.inputs)
     read = not audit.lost and not audit.problems and not any(each["unreadable"] for each in audit.inputs)
-    judged = not strict or not audit.summary["verdicts"]["unverifiable"]
+    judged = not strict or not (audit.summary["verdicts"]["unverifiable"] or strange_json(audit, apart))
     return CLEAN if recognised and read and judged else UNREAD
+
+
+def strange_json(audit: Audit, apart: Sequence[str | None] = ()) -> list[str]:
+    """Files that were left out of a folder although they hold JSON: with `--strict` they may have been logs."""
+    if not audit.unrecognised:
+        return []
+    sources, known = audit.frames["sources"], [Path(each).resolve() for each in apart if each is not None]
+    left_out = sources.filter(sources["path"].is_in(audit.unrecognised), sources["records"] > 0)["path"].to_list()
+    return [path for path in left_out if not any(map(Path(path).resolve().is_relative_to, known))]
 
 
 def _deciding(audit: Audit, fail_on: str) -> bool:

@@ -68,6 +68,8 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
         count.update(rest)
     reader.close()
     stream.close()
+    if not names and not source.named:
+        reader.records = len(_json(head, kind))
     beside = Path(f"{source.real or source.path}-wal")
     if kind == "sqlite" and beside.is_file() and beside.stat().st_size:
         detail = "what its write-ahead log holds was not read: close the database, or run a checkpoint, first"
@@ -220,6 +222,11 @@ def _values(source: Source, head: bytes, kind: str) -> list[Any]:
     except OSError:
         return []
     return [each[0] for each in parsed if not isinstance(each, Unreadable)]
+
+
+def _json(head: bytes, kind: str) -> list[Any]:
+    """The first values of what begins like JSON, and is no log that is known."""
+    return first_values(head, kind) if head.lstrip()[:1] in (b"{", b"[") and kind != "parquet" else []
 
 
 def first_values(head: bytes, kind: str) -> list[Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
 _INPUTS = 12  # inputs listed one by one
-_LISTED = 3  # of other lists
+_LISTED = 20  # of what was left out
 REASONS = {
     "schema_unavailable": "no schema of the tool in the log or in a contract file",
     "schema_invalid": "the schema breaks its own dialect",

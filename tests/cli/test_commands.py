@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -240,6 +241,45 @@ def test_a_folder_without_logs(capsys: Caught, tmp_path: Path) -> None:
     assert status == 3
     assert err.startswith(f"analyzer: {tmp_path}: no log found; ")
     assert f"no log, left out: {tmp_path}/README" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("house.jsonl", b'{"at": 1}\n{"at": 2}\n'),
+        ("house.ndjson.gz", gzip.compress(b'{"at": 1}\n')),
+        ("noise.sse", bytes(range(256))),
+        ("EMPTY.NDJSON", b""),
+    ],
+)
+def test_what_is_named_like_a_log_is_never_left_out(
+    capsys: Caught, tmp_path: Path, traces: Path, name: str, data: bytes
+) -> None:
+    (tmp_path / "1.ndjson").write_bytes((traces / "1-morning.ndjson").read_bytes())
+    assert run(capsys, "audit", tmp_path)[0] == 0
+    (tmp_path / name).write_bytes(data)
+    status, out, err = run(capsys, "audit", tmp_path)
+    assert status == 3
+    assert f"{tmp_path / name}: {'not recognised as any format' if data else 'empty'}; " in err
+    assert "no log, left out" not in out
+    assert re.search(rf"(not recognised|empty) +{re.escape(str(tmp_path / name))}", out)
+
+
+def test_other_files_of_a_folder_are_listed_and_with_strict_those_that_hold_json_count(
+    capsys: Caught, tmp_path: Path, traces: Path
+) -> None:
+    (tmp_path / "1.ndjson").write_bytes((traces / "1-morning.ndjson").read_bytes())
+    (tmp_path / "notes.md").write_text('# Notes\n{"no": "log"}\n', encoding="utf-8")
+    (tmp_path / "tools.toml").write_text("[tools]\nx = 1\n", encoding="utf-8")
+    assert run(capsys, "audit", "--strict", tmp_path)[::2] == (0, "")
+    contracts = tmp_path / "tools.json"
+    contracts.write_text('{"x": {"arguments": {"type": "object"}}}', encoding="utf-8")
+    assert run(capsys, "audit", "--strict", "--contracts", contracts, tmp_path)[::2] == (0, "")
+    status, out, err = run(capsys, "audit", "--strict", tmp_path)
+    assert (status, err) == (3, f"analyzer: {contracts}: holds JSON, and no format is recognised (--strict)\n")
+    for name in ("notes.md", "tools.toml", "tools.json"):
+        assert str(tmp_path / name) in out.partition("no log, left out: ")[2]
+    assert run(capsys, "audit", tmp_path)[::2] == (0, "")
 
 
 def test_a_path_that_does_not_exist(capsys: Caught, traces: Path) -> None:

@@ -20,7 +20,7 @@ from tests.hostile.wire import session
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces" / "formats"
-#: Reads what `mapped.jsonl` holds.
+#: Reads what `mapped.log` holds.
 MAPPING = SAMPLES / "mapped.toml"
 
 

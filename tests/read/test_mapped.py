@@ -20,7 +20,7 @@ from tests.read.adapters import SAMPLES, assert_golden, mutations
 from tests.read.truths import audited, errors
 
 MAPPINGS = config.load(str(SAMPLES / "mapped.toml")).mappings
-LOG = SAMPLES / "mapped.jsonl"
+LOG = SAMPLES / "mapped.log"
 PLAIN = {"house": {"name": "tool", "arguments": "args", "output": "out", "session": "run"}}
 
 

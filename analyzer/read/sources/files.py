@@ -20,6 +20,7 @@ from analyzer.read.sources.archives import PARQUET
 from analyzer.read.sources.transport import Transcoded, utf16
 
 STDIN = "-"
+_LOGS = (".jsonl", ".ndjson", ".sse")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 #: A compressed stream of more than so many bytes, and so many times its size, is a bomb: gzip itself ends near 1,030.
 FREE_BYTES, MOST_TIMES = 1 << 30, 1_000
@@ -28,8 +29,9 @@ _SPOOL_LIMIT = 64 << 30  # bytes of standard input kept on disk
 
 @dataclass(frozen=True)
 class Source:
-    """One input: `path` as shown to people; `named` is true where the user gave it, false where a folder held it.
+    """One input: `path` as shown to people; `named` is true where it has to be a log.
 
+    That is where the user gave it, and where a folder held it under a log's name.
     `real` is what the system calls it, where that is no text: a file's name is bytes, and need not be UTF-8.
     """
 
@@ -82,7 +84,12 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
             if real not in seen:  # the same file given twice is one log
                 seen.add(real)
                 found.append((name, named))
-    return [source(number, name, named=named) for number, (name, named) in enumerate(found)], errors
+    return [source(number, name, named=named or is_log(name)) for number, (name, named) in enumerate(found)], errors
+
+
+def is_log(name: str) -> bool:
+    """Whether a file's name ends like a log's: what nobody recognises of such a file is told, wherever it lies."""
+    return name.lower().removesuffix(".gz").removesuffix(".zst").endswith(_LOGS)
 
 
 def source(number: int, name: str, *, named: bool) -> Source:
