@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 
 from analyzer.contracts.tightening.tighten import Observation
+from analyzer.contracts.versions import versions
+from analyzer.errors import UsageError
 from analyzer.replay.payloads import read_payload
 
 _JUDGED = ("function", "mcp", "custom", "search")
@@ -19,7 +21,7 @@ _REGRETTED = ("ARG", "RUN", "DRIFT")
 
 @dataclass(frozen=True)
 class Observed:
-    """One tool's payloads of one role under the version of its schema that most of them were judged by."""
+    """One tool's payloads of one role, and one version of its schema: the newest, if no other was asked for."""
 
     tool: str
     server: str | None
@@ -29,12 +31,21 @@ class Observed:
     schema: Any
     dialect: str | None
     observations: tuple[Observation, ...]
-    other_versions: int
-    """Payloads under other versions of the schema, which are left out."""
+    elsewhere: tuple[Observation, ...] = ()
+    """Payloads that were judged by other versions of the schema."""
+    number: int | None = None
+    """Of the version, from 1 in the order of first sight."""
+    newest: int = 0
+    later: tuple[int, str | None] | None = None
+    """The number of another version that was shown after this one, and its last session."""
 
 
-def observed(frames: Mapping[str, pl.DataFrame], findings: pl.DataFrame) -> Iterator[Observed]:
+def observed(
+    frames: Mapping[str, pl.DataFrame], findings: pl.DataFrame, wanted: Mapping[str, int] | None = None
+) -> Iterator[Observed]:
     """Every tool that was called, sorted, arguments before output.
+
+    `wanted` names the version of the arguments of a tool, by the tool's label, where it is not the newest.
 
     A call is good when its arguments are valid or nothing judges them, it was answered without an error, and no error
     is found in it. An output is good when its result succeeded, it is not invalid, and no error is found in its call.
@@ -78,11 +89,14 @@ def observed(frames: Mapping[str, pl.DataFrame], findings: pl.DataFrame) -> Iter
         )
     )
     columns = ("tool", "server", "name", "session", "text", "schema_id", "good")
+    shown = _shown(frames)
     for tool in sorted(set(calls["tool"])):
         for role, frame in (("arguments", calls), ("output", results)):
             rows = frame.filter(pl.col("tool") == tool).select(columns).rows()
             if rows:
-                yield _observed(tool, role, rows, schemas)
+                label = f"{rows[0][1]}/{rows[0][2]}" if rows[0][1] else rows[0][2]
+                number = (wanted or {}).get(label) if role == "arguments" else None
+                yield _observed(tool, role, rows, schemas, _meant(label, shown.get((tool, role), []), number))
 
 
 def regretted(findings: pl.DataFrame) -> pl.DataFrame:
@@ -100,24 +114,58 @@ def _verdict(judged: pl.DataFrame, role: str, by: str) -> pl.DataFrame:
     return mine.select(by, "schema_id", "verdict_is", "reason").unique(by, keep="first", maintain_order=True)
 
 
-def _observed(tool: str, role: str, rows: list[tuple[Any, ...]], schemas: dict[str, dict[str, Any]]) -> Observed:
-    counts: dict[str, int] = {}
-    for row in rows:
-        if row[5] is not None:
-            counts[row[5]] = counts.get(row[5], 0) + 1
-    chosen = max(counts, key=lambda name: (counts[name], name)) if counts else None
-    mine = [row for row in rows if row[5] in (chosen, None) or chosen is None]
-    payloads = []
-    for _, _, _, session, text, _, good in mine:
-        payload = read_payload(text)
-        if payload.problem is not None:
-            continue
-        value = payload.value
-        if payload.kind == "not_json":
-            value = text
-        elif payload.kind == "empty":
-            value = {} if role == "arguments" else None
-        payloads.append(Observation(session, value, bool(good)))
+class _Shown(NamedTuple):
+    """A version that was advertised: its number in `contracts list`, and where it was shown last."""
+
+    number: int
+    schema: str
+    when: tuple[int, int]
+    session: str | None
+
+
+def _shown(frames: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], list[_Shown]]:
+    """The advertised versions by tool and role, in the order of their numbers."""
+    last = (
+        frames["offers"]
+        .filter((pl.col("state") == "offered") & pl.col("schema_id").is_not_null())
+        .join(frames["sessions"].select("session", place="first_event"), on="session", how="left")
+        .with_columns(pl.col("place").fill_null(-1))
+        .sort("place", "event")
+        .unique(["tool", "role", "schema_id"], keep="last", maintain_order=True)
+        .join(versions(frames).select("tool", "role", "schema_id", "number"), on=["tool", "role", "schema_id"])
+        .sort("tool", "role", "number")
+    )
+    found: dict[tuple[str, str], list[_Shown]] = {}
+    columns = ("tool", "role", "number", "schema_id", "place", "event", "session")
+    for tool, role, number, schema, place, event, session in last.select(columns).iter_rows():
+        found.setdefault((tool, role), []).append(_Shown(number, schema, (place, event), session))
+    return found
+
+
+class _Meant(NamedTuple):
+    """The version that is meant, the number of the newest one, and the last other one that was shown after it."""
+
+    version: _Shown | None
+    newest: int
+    later: tuple[int, str | None] | None
+
+
+def _meant(label: str, shown: list[_Shown], number: int | None) -> _Meant:
+    if not shown and number is None:
+        return _Meant(None, 0, None)
+    mine = next((each for each in reversed(shown) if number in (None, each.number)), None)
+    if mine is None:
+        raise UsageError(f"no version {number} of {label!r}: `analyzer contracts list` numbers them")
+    after = max((each for each in shown if each.when > mine.when), key=lambda each: each.when, default=None)
+    return _Meant(mine, shown[-1].number, after and (after.number, after.session))
+
+
+def _observed(
+    tool: str, role: str, rows: list[tuple[Any, ...]], schemas: dict[str, dict[str, Any]], meant: _Meant
+) -> Observed:
+    chosen = meant.version.schema if meant.version else None
+    own = [row for row in rows if chosen is None or row[5] in (chosen, None)]
+    others = [row for row in rows if chosen is not None and row[5] not in (chosen, None)]
     schema = schemas.get(chosen) if chosen is not None else None
     return Observed(
         tool,
@@ -127,6 +175,22 @@ def _observed(tool: str, role: str, rows: list[tuple[Any, ...]], schemas: dict[s
         chosen,
         msgspec.json.decode(schema["text"]) if schema else None,
         schema["dialect"] if schema else None,
-        tuple(payloads),
-        len(rows) - len(mine),
+        tuple(_observations(role, own)),
+        tuple(_observations(role, others)),
+        meant.version.number if meant.version else None,
+        meant.newest,
+        meant.later,
     )
+
+
+def _observations(role: str, rows: list[tuple[Any, ...]]) -> Iterator[Observation]:
+    for _, _, _, session, text, _, good in rows:
+        payload = read_payload(text)
+        if payload.problem is not None:
+            continue
+        value = payload.value
+        if payload.kind == "not_json":
+            value = text
+        elif payload.kind == "empty":
+            value = {} if role == "arguments" else None
+        yield Observation(session, value, bool(good))

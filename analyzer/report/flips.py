@@ -126,13 +126,15 @@ def told(paper: Paper, replayed: Replayed) -> None:
 
 
 def _first_line(paper: Paper, told_counts: dict[str, int]) -> None:
-    passed, elsewhere = told_counts["passed before"], told_counts["other version"]
-    failing = told_counts["broken"] + elsewhere
-    share = f" ({failing / passed * 100:.1f} %)" if passed else ""
+    elsewhere, broken = told_counts["other version"], told_counts["broken"]
+    passed = told_counts["passed before"] - elsewhere
+    share = f" ({broken / passed * 100:.1f} %)" if passed else ""
     words: list[Words] = [f"{counted(told_counts['judged'], 'payload')} judged; of {passed} that passed "]
-    words.append((f"{failing} would fail{share}", "error") if failing else "none would fail")
+    words.append((f"{broken} would fail{share}", "error") if broken else "none would fail")
     if elsewhere:
-        words.append(f", {elsewhere} of them made under another version of the tool")
+        words += ["; ", (f"{elsewhere} more, made under another version of the tool, would fail", "error")]
+    if told_counts["caught"]:
+        words.append(f"; {told_counts['caught']} more, in which an error was found, would be refused")
     if told_counts["mended"]:
         words.append(f"; {told_counts['mended']} that failed would pass")
     paper.wrapped(*words)

@@ -6,10 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from analyzer.contracts.tightening.tighten import Proposal, Step
-from analyzer.report.paper import Paper
+from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible, visible_value
 
 _MOST_SHOWN = 300
+_MOST_NAMED = 8
+
+
+class Version(NamedTuple):
+    """Which version of the tool's schema is tightened, and what is known of the others."""
+
+    number: int | None
+    newest: int
+    other_calls: int
+    later: tuple[int, str | None] | None
 
 
 class Proposed(NamedTuple):
@@ -19,17 +29,17 @@ class Proposed(NamedTuple):
     server: str | None
     name: str
     role: str
-    other_versions: int
+    version: Version
     proposal: Proposal
 
 
 def told(paper: Paper, proposed: Sequence[Proposed], *, every: bool) -> None:
     """By tool and role; with `every` also the steps that were dropped, and tools of which nothing was learnt."""
-    silent = []
+    silent: dict[str, list[str]] = {}
     for each in proposed:
         proposal = each.proposal
         if not any(step.kept for step in proposal.steps) and not every:
-            silent.append(f"{_label(each)} {each.role}: {proposal.reason}")
+            silent.setdefault(visible(proposal.reason), []).append(f"{_label(each)} {each.role}")
             continue
         paper.blank()
         paper.line((_label(each), "head"), f"  {each.role}")
@@ -37,6 +47,8 @@ def told(paper: Paper, proposed: Sequence[Proposed], *, every: bool) -> None:
             paper.wrapped(
                 ("inferred: ", "warning"), "the tool has no such schema, all of it is observation", indent=2, hang=4
             )
+        if each.version.other_calls or each.version.newest != each.version.number:
+            paper.wrapped(*_version(each), indent=2, hang=4)
         paper.wrapped(_price(each), indent=2, hang=4)
         if proposal.reason:
             paper.wrapped(visible(proposal.reason), indent=2, hang=4)
@@ -45,8 +57,11 @@ def told(paper: Paper, proposed: Sequence[Proposed], *, every: bool) -> None:
                 _step(paper, step)
     if silent:
         paper.heading("Nothing proposed")
-        for line in silent:
-            paper.wrapped(line, indent=2, hang=4)
+        for reason, those in silent.items():
+            if len(those) > _MOST_NAMED:
+                paper.wrapped(f"{len(those)} payloads of tools: {reason} (--all names them)", indent=2, hang=4)
+            else:
+                paper.wrapped(f"{', '.join(those)}: {reason}", indent=2, hang=4)
 
 
 def _label(each: Proposed) -> str:
@@ -59,9 +74,26 @@ def _price(each: Proposed) -> str:
     text = f"fitted on {proposal.fitted} good calls; would refuse {held} ({proposal.refused_share * 100:.1f} %)"
     if proposal.bad:
         text += f", and {proposal.bad_refused} of {proposal.bad} that were not good"
-    if each.other_versions:
-        text += f"; {each.other_versions} calls under other versions are left out"
     return text
+
+
+def _version(each: Proposed) -> list[Words]:
+    version, taught = each.version, each.proposal.elsewhere
+    which = (
+        "the newest version" if version.number == version.newest else f"not for the newest version, @{version.newest}"
+    )
+    told: list[Words] = [(f"for @{version.number}, {which}", "head" if version.number == version.newest else "warning")]
+    if version.other_calls:
+        told.append(
+            f"; of {version.other_calls} calls under others {taught} good ones teach what the members that both have "
+            f"hold, and may lack what @{version.number} wants besides"
+        )
+    if version.later is not None:
+        number, session = version.later
+        told.append(f"; @{number} was advertised after it, last in {visible(session or '-', limit=100)}: ")
+        told.append((f"--tool {_label(each)}@{number}", "head"))
+        told.append(" tightens that")
+    return told
 
 
 def _step(paper: Paper, step: Step) -> None:
@@ -89,7 +121,11 @@ def records(proposed: Sequence[Proposed]) -> list[dict[str, Any]]:
             "refused_share": round(each.proposal.refused_share, 4),
             "bad": each.proposal.bad,
             "bad_refused": each.proposal.bad_refused,
-            "other_versions": each.other_versions,
+            "version": each.version.number,
+            "newest_version": each.version.newest or None,
+            "advertised_after": each.version.later[0] if each.version.later else None,
+            "other_versions": each.version.other_calls,
+            "learnt_elsewhere": each.proposal.elsewhere,
             "steps": [
                 {
                     "pointer": step.pointer,

@@ -277,12 +277,31 @@ def test_the_pattern_that_stops_the_incident_is_proposed(capsys: Caught, traces:
     assert told["arguments"]["refused_share"] <= 0.01
     assert told["arguments"]["held_out"] >= 5
     assert not told["arguments"]["inferred"]
+    assert (told["arguments"]["version"], told["arguments"]["newest_version"]) == (2, 2)
     assert told["output"]["inferred"]
     written = json.loads(file.read_bytes())["refund_order"]
     assert written["arguments"]["properties"]["order_id"]["pattern"] == "^ord_[0-9]{6}$"
     assert "inferred" in written["output"]["$comment"]
     text = run(capsys, "tighten", "--tool", "refund_order", traces)[1]
     assert "inferred: the tool has no such schema" in " ".join(text.split())
+
+
+def test_an_older_version_is_tightened_when_asked_for_and_says_so(capsys: Caught, traces: Path) -> None:
+    def told(tool: str) -> str:
+        return " ".join(run(capsys, "tighten", "--tool", tool, "--role", "arguments", traces)[1].split())
+
+    newest = told("refund_order")
+    assert "for @2, the newest version; of 26 calls under others 24 good ones teach" in newest
+    assert "@1 was advertised after it, last in sess_1117_1611: --tool refund_order@1 tightens that" in newest
+    assert "for @1, not for the newest version, @2" in told("refund_order@1")
+    status, _, err = run(capsys, "tighten", "--tool", "refund_order@3", traces)
+    assert status == 2
+    assert "no version 3 of 'refund_order'" in err
+
+
+def test_what_nothing_is_proposed_for_is_one_line_a_reason(capsys: Caught, traces: Path) -> None:
+    _, _, rest = run(capsys, "tighten", traces)[1].partition("Nothing proposed")
+    assert rest.count("fewer than 20 good calls over 3 sessions") == 1
 
 
 def test_a_tool_that_nobody_called_is_named_back(capsys: Caught, traces: Path) -> None:

@@ -50,10 +50,17 @@ def test_the_tightened_contract_refuses_the_incident_and_breaks_no_good_call(
     assert incident["after"] == "invalid"
     assert ("/order_id", "pattern") in failures
     assert ("/order_id", "pattern") not in {(each["pointer"], each["keyword"]) for each in incident["keywords_before"]}
-    # The three calls made under the other version of the tool are told apart, and they decide.
-    others = {each["call_id"] for each in told["changed"] if each["change"] == "other version"}
-    assert others == {"call_1130_09", "call_1130_10", "call_1130_11"}
+    # It is the newest version that was tightened: its good calls pass, and the one without its approval does not.
+    changed = {each["call_id"]: each["change"] for each in told["changed"] if each["role"] == "arguments"}
+    assert changed.keys().isdisjoint({"call_1130_08", "call_1130_09", "call_1130_10", "call_1130_11"})
+    assert counts["mended"] == 0
+    # Calls made under the version before it are told apart, and they decide.
+    others = [call for call, change in changed.items() if change == "other version"]
+    assert len(others) == counts["other_version"] == 24
+    assert "call_1611_07" in others
     assert status == 1
+    text = " ".join(run(capsys, "replay", "--against", file, *day)[1].split())
+    assert "of 27 that passed none would fail; 24 more, made under another version of the tool, would fail" in text
 
 
 def test_flips_in_both_directions_by_tool_place_and_keyword(capsys: Caught, day: list[Path], tmp_path: Path) -> None:

@@ -355,3 +355,36 @@ def test_a_proposal_never_loosens(root: Any, seen: list[Any]) -> None:
 @given(roots, st.lists(payloads, min_size=1, max_size=4))
 def test_a_proposal_never_loosens_at_length(root: Any, seen: list[Any]) -> None:
     _never_loosens(root, seen)
+
+
+def test_calls_under_another_version_teach_and_cannot_loosen() -> None:
+    def old(chance: random.Random) -> Any:
+        return {"id": f"ord_{chance.randrange(10**6):06}", "gone": f"g_{chance.randrange(10**6):06}"}
+
+    text = {"type": "string"}
+    schema = {
+        "type": "object",
+        "properties": {"id": text, "ref": text},
+        "required": ["id", "ref"],
+        "additionalProperties": False,
+    }
+    new = [Observation("sess_new", {"id": f"ord_00000{n}", "ref": "r"}) for n in range(3)]
+    found = tighten(new, schema, elsewhere=calls(old))
+    assert found.elsewhere == 100
+    assert found.refused == 0
+    # The shared member is tightened; the one that the new version took away stays refused.
+    assert found.schema == {
+        **schema,
+        "properties": {"id": {"type": "string", "pattern": "^ord_[0-9]{6}$", "maxLength": 10}, "ref": text},
+    }
+    none = tighten([], schema, elsewhere=calls(old))
+    assert none.schema == schema
+    assert none.reason == "no good call was made under this version"
+
+
+def test_many_calls_of_an_old_version_do_not_outvote_the_new_one() -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}, "additionalProperties": False}
+    old = calls(lambda chance: {"id": f"ord_{chance.randrange(10**6):06}"}, sessions=40, each=20)
+    for name in ("a", "b", "c", "d"):  # whichever half the session falls into
+        found = tighten([Observation(f"new_{name}", {"id": "7"})], schema, elsewhere=old)
+        assert valid(found.schema, {"id": "7"})

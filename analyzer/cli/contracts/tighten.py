@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     ),
 )
 @logs.reading
-@click.option("--tool", "tools", multiple=True, metavar="NAME", help="This tool only. Repeatable.")
+@click.option(
+    "--tool", "tools", multiple=True, metavar="NAME[@N]", help="This tool only, at the Nth of its versions. Repeatable."
+)
 @click.option("--role", type=click.Choice(("arguments", "output")), help="Only what goes in, or only what comes back.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed splits the sessions otherwise.")
 @click.option("--all", "every", is_flag=True, help="Show what was considered and dropped, too.")
@@ -49,7 +51,8 @@ def command(
     Enums from few observed values, patterns with a length from identifiers, closed objects, full `required`, the shape
     of decoded outputs, bounds of numbers. Learnt from a random half of the sessions and judged on the other half; a
     member needs 20 calls over 3 sessions, and at most 1 % of the good calls of the other half may be lost. A schema
-    where a tool has none is called inferred.
+    where a tool has none is called inferred. What is tightened is the newest version, or the one that NAME@N asks for
+    (`contracts list` numbers them); calls made under others teach what the members that both have hold.
 
     Exit status: 0; 3 where something could not be read or recognised; 2 where no call of such a tool is recorded.
     """
@@ -62,10 +65,11 @@ def command(
 
     proposed: list[Proposed] = []
     names: set[str] = set()
-    for each in observed(done.frames, done.findings):
+    asked = dict(_numbered(name) for name in tools)
+    for each in observed(done.frames, done.findings, {name: number for name, number in asked.items() if number}):
         label = f"{each.server}/{each.name}" if each.server else each.name
         names.add(label)
-        if (tools and label not in tools and each.name not in tools) or (role and each.role != role):
+        if (asked and label not in asked and each.name not in asked) or (role and each.role != role):
             continue
         found = tighten(
             each.observations,
@@ -74,9 +78,11 @@ def command(
             role="output" if each.role == "output" else "arguments",
             seed=seed,
             dialect=each.dialect or dialects.DEFAULT,
+            elsewhere=each.elsewhere,
         )
-        proposed.append(proposals.Proposed(each.tool, each.server, each.name, each.role, each.other_versions, found))
-    for name in tools:
+        version = proposals.Version(each.number, each.newest, len(each.elsewhere), each.later)
+        proposed.append(proposals.Proposed(each.tool, each.server, each.name, each.role, version, found))
+    for name in asked:
         if not any(name in (each.name, f"{each.server}/{each.name}") for each in proposed):
             raise UsageError(f"no call of a tool {name!r} in the log{console.meant(name, names)}")
     if output is not None:
@@ -89,3 +95,9 @@ def command(
         proposals.told(paper, proposed, every=every)
         console.write(paper.text())
     return exits.decide(done, fail_on="never")
+
+
+def _numbered(name: str) -> tuple[str, int | None]:
+    """A tool's name and the number of a version behind it, where one is asked for."""
+    tool, _, number = name.rpartition("@")
+    return (tool, int(number)) if tool and number.isascii() and number.isdecimal() else (name, None)

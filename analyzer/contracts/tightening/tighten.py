@@ -1,7 +1,8 @@
 """A tighter schema for a tool, from the good calls it had, and what it would have cost on calls it was not made from.
 
 Fitted on half of the sessions, judged on the other half. The proposal accepts nothing that the tool's own schema
-refuses.
+refuses. Calls made under other versions of that schema teach what the members that both have hold; of them only what
+is added can be asked.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Proposal:
     bad: int
     bad_refused: int
     reason: str = ""
+    elsewhere: int = 0
 
     @property
     def refused_share(self) -> float:
@@ -90,10 +92,34 @@ class Limits:
 _LIMITS = Limits()
 
 
+_NOTHING = Bounded({})
+
+
+class _Call(NamedTuple):
+    """A good call; `own` where it was made under the version of the schema that is tightened."""
+
+    session: str
+    value: Any
+    fitted: bool
+    own: bool
+
+
+class _Schema(NamedTuple):
+    """A tool's schema with some keywords added, and those keywords alone."""
+
+    whole: Bounded
+    added: Bounded
+
+    def passes(self, call: _Call) -> bool:
+        # What another version was given lacks what this one wants besides: that is no fault of what is added.
+        return _passes(self.whole, call.value) if call.own else _passes(self.added, call.value, counted=False)
+
+
 def tighten(
     observations: Iterable[tuple[str, Any, bool]],
     schema: Any = None,
     *,
+    elsewhere: Iterable[tuple[str, Any, bool]] = (),
     tool: str = "",
     role: Literal["arguments", "output"] = "arguments",
     seed: int = 0,
@@ -105,6 +131,7 @@ def tighten(
     Args:
         observations: (session, decoded payload, good) per call; outputs may be texts that hold JSON, those are decoded.
         schema: What the tool has; None has all of it inferred.
+        elsewhere: The same of calls made under other versions of the schema; of them the good ones count.
         tool: The tool's name, for the report.
         role: Which of the tool's payloads these are.
         seed: Another seed splits the sessions otherwise; one seed always splits them alike.
@@ -116,58 +143,72 @@ def tighten(
         old = Bounded({} if inferred else schema, dialect=dialect)
     except Undecided as error:
         return Proposal(tool, schema, inferred, (), 0, 0, 0, 0, 0, f"the schema cannot be judged by: {error}")
-    good: list[tuple[str, Any, bool]] = []
-    bad: list[tuple[str, Any, bool]] = []
+    good: list[_Call] = []
+    bad: list[tuple[Any, bool]] = []
     for session, payload, is_good in observations:
         value = _decoded(payload) if role == "output" else payload
         passes = _passes(old, value, counted=False)
-        (good if is_good and passes else bad).append((session, value, passes))
-    fitted = _half({session for session, _, _ in good}, seed)
-    calls = [(session, value, session in fitted) for session, value, _ in good]
+        if is_good and passes:
+            good.append(_Call(session, value, fitted=False, own=True))
+        else:
+            bad.append((value, passes))
+    own = len(good)
+    for session, payload, is_good in elsewhere:
+        if is_good:
+            value = _decoded(payload) if role == "output" else payload
+            good.append(_Call(session, value, fitted=False, own=False))
+    fitted = _half({call.session for call in good}, seed)
+    calls = [call._replace(fitted=call.session in fitted) for call in good]
     reason = "" if inferred else narrowable(schema)
-    if not reason and (len(calls) < limits.calls or len({session for session, _, _ in calls}) < limits.sessions):
+    if not reason and len(calls) > own == 0:
+        reason = "no good call was made under this version"
+    if not reason and (len(calls) < limits.calls or len({call.session for call in calls}) < limits.sessions):
         reason = f"fewer than {limits.calls} good calls over {limits.sessions} sessions"
-    if not reason and role == "output" and not any(isinstance(value, dict | list) for _, value, _ in calls):
+    if not reason and role == "output" and not any(isinstance(call.value, dict | list) for call in calls):
         reason = "no output holds an object or an array"
     steps: list[Step] = []
-    proposed = old
+    proposed = _Schema(old, _NOTHING)
     if not reason:
         shape_klass: Klass | None = None if not inferred else "output" if role == "output" else "schema"
         steps, proposed = _Trial(old, calls, limits).run(shape_klass)
         reason = "" if any(step.kept for step in steps) else "nothing to tighten"
-    refused = sum(not _passes(proposed, value) for _, value, is_fitted in calls if not is_fitted)
-    bad_refused = sum(not passes or not _passes(proposed, value) for _, value, passes in bad)
-    result = schema if proposed is old else proposed.schema
+    refused = sum(not proposed.passes(call) for call in calls if not call.fitted)
+    bad_refused = sum(not passes or not _passes(proposed.whole, value) for value, passes in bad)
+    result = schema if proposed.whole is old else proposed.whole.schema
     return Proposal(
         tool,
         result,
         inferred,
         tuple(steps),
-        sum(call[2] for call in calls),
-        sum(not call[2] for call in calls),
+        sum(call.fitted for call in calls),
+        sum(not call.fitted for call in calls),
         refused,
         len(bad),
         bad_refused,
         reason,
+        len(calls) - own,
     )
 
 
 class _Trial:
     """The good calls, split, and the ideas tried on them one by one and then together."""
 
-    def __init__(self, old: Bounded, calls: list[tuple[str, Any, bool]], limits: Limits) -> None:
+    def __init__(self, old: Bounded, calls: list[_Call], limits: Limits) -> None:
         self.old = old
         self.calls = calls
         self.limits = limits
-        self.places = places(calls)
-        self.held_out = [value for _, value, fitted in calls if not fitted]
+        self.places = places((call.session, call.value, call.fitted) for call in calls)
+        self.held_out = [call for call in calls if not call.fitted]
 
-    def run(self, shape_klass: Klass | None) -> tuple[list[Step], Bounded]:
+    def run(self, shape_klass: Klass | None) -> tuple[list[Step], _Schema]:
         """All steps in the order of their places, and the schema with the kept ones."""
         steps: list[Step] = []
         kept: dict[int, Idea] = {}
         for path, place in self.places.items():
             if len(place.calls) < self.limits.calls or len(place.sessions) < self.limits.sessions:
+                continue
+            # A member that this version's calls do not have may be one that it took away.
+            if not any(self.calls[number].own for number in place.calls):
                 continue
             for alternatives in ideas(self.old.schema, path, place, shape_klass):
                 for idea in alternatives:
@@ -177,8 +218,7 @@ class _Trial:
                         break
         while True:
             whole = _with(self.old, kept.values())
-            refused = sum(not _passes(whole, value) for value in self.held_out) if whole else len(self.held_out)
-            if whole and not self._too_many(refused, len(self.held_out)):
+            if whole and not self._too_many([call for call in self.held_out if not whole.passes(call)], self.held_out):
                 return steps, whole
             # Each is cheap and together they are not: the dearest goes first.
             dearest = max(kept, key=lambda number: steps[number].refused)
@@ -187,17 +227,17 @@ class _Trial:
             steps[dearest] = replace(steps[dearest], kept=False, reason=reason)
 
     def _step(self, idea: Idea, place: Place) -> Step:
-        held = [self.calls[number][1] for number in sorted(place.calls) if not self.calls[number][2]]
-        reason, refused = idea.rejected, 0
+        held = [self.calls[number] for number in sorted(place.calls) if not self.calls[number].fitted]
+        reason, refused = idea.rejected, list[_Call]()
         if not reason:
             tighter = _with(self.old, [idea])
-            refused = sum(not _passes(tighter, value) for value in held) if tighter else 0
+            refused = [call for call in held if not tighter.passes(call)] if tighter else []
             if tighter is None:
                 reason = "the engine cannot use it"
             elif not held:
                 reason = "no good call of the unseen half has it"
-            elif self._too_many(refused, len(held)):
-                reason = f"would refuse {refused} of {len(held)} good calls of the unseen half"
+            elif self._too_many(refused, held):
+                reason = f"would refuse {len(refused)} of {len(held)} good calls of the unseen half"
         return Step(
             idea.pointer,
             idea.klass,
@@ -206,21 +246,26 @@ class _Trial:
             len(place.calls),
             len(place.sessions),
             len(held),
-            refused,
+            len(refused),
             not reason,
             reason,
         )
 
-    def _too_many(self, refused: int, calls: int) -> bool:
-        return refused > self.limits.refused * calls
+    def _too_many(self, refused: list[_Call], calls: list[_Call]) -> bool:
+        """Of all calls, and of those of this version: many older ones shall not outvote a few new ones."""
+        own = sum(call.own for call in refused), sum(call.own for call in calls)
+        return any(some > self.limits.refused * of for some, of in ((len(refused), len(calls)), own))
 
 
-def _with(old: Bounded, chosen: Iterable[Idea]) -> Bounded | None:
-    schema = old.schema
+def _with(old: Bounded, chosen: Iterable[Idea]) -> _Schema | None:
+    schema, added = old.schema, _NOTHING.schema
     for idea in chosen:
         schema = narrowed(schema, idea.path, idea.keywords)
+        added = narrowed(added, idea.path, idea.keywords)
     try:
-        return old if schema is old.schema else Bounded(schema, dialect=old.dialect)
+        if schema is old.schema:
+            return _Schema(old, _NOTHING)
+        return _Schema(Bounded(schema, dialect=old.dialect), Bounded(added, dialect=old.dialect))
     except Undecided:
         return None
 
