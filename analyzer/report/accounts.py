@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from analyzer.report.borne import borne_of
 from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
@@ -36,8 +38,8 @@ def totals(paper: Paper, audit: Audit) -> None:
             found += [(counted(counts[severity], severity), severity), ", "]
     if counts["info"]:
         found += [(f"{counts['info']} info", "info"), ", "]
-    if counts["suppressed"]:
-        found += [f"{counts['suppressed']} suppressed", ", "]
+    for words in borne_of(audit.findings).counted:
+        found += [words, ", "]
     if beyond := sum(summary.get("not_listed", {}).values()):
         found += [f"{beyond} more not listed", ", "]
     if audit.crashed:
@@ -45,7 +47,8 @@ def totals(paper: Paper, audit: Audit) -> None:
     paper.wrapped(
         *(found[:-1] or ["no findings"]),
         f" in {counted(summary['sessions'], 'session')}: {counted(summary['events'], 'event')}, "
-        f"{counted(summary['calls'], 'call')}, {counted(summary['results'], 'result')}; {covered(summary)}",
+        f"{counted(summary['calls'], 'call')}, {counted(summary['results'], 'result')}; "
+        f"{covered(summary, audit.hops)}",
     )
     for rule, error in audit.crashed:
         paper.wrapped((f"{rule} crashed: ", "error"), visible(str(error)), hang=2)
@@ -72,9 +75,10 @@ def coverage(paper: Paper, audit: Audit) -> None:
     judged = f"{verdicts['valid']} valid, {verdicts['invalid']} invalid, {undecided} unverifiable"
     bracketed = audit.summary["bracketed"]
     paper.wrapped(
-        f"{covered(audit.summary)}: {judged}",
+        judged,
         f"; {verdicts['not_applicable']} owed none" if verdicts["not_applicable"] else "",
         f"; {bracketed} judged in a window where the table changed" if bracketed else "",
+        f"; {covered(audit.summary, audit.hops)}",
         indent=2,
     )
     paper.table(
@@ -110,9 +114,7 @@ def inputs(paper: Paper, audit: Audit) -> None:
     for problem in audit.problems:
         paper.exact(("not read: ", "error"), visible(str(problem), limit=1000), indent=2)
     if audit.unrecognised:
-        names = ", ".join(visible(name, limit=200) for name in audit.unrecognised[:_LISTED])
-        left = len(audit.unrecognised) - _LISTED
-        paper.exact(("no log, left out: ", "dim"), names, f" and {left} more" if left > 0 else "", indent=2)
+        paper.exact(("no log, left out: ", "dim"), _named(audit.unrecognised), indent=2)
     if not audit.inputs and not audit.problems and not audit.unrecognised:
         paper.line("nothing to read", indent=2)
 
@@ -134,12 +136,42 @@ def _input(each: dict[str, Any]) -> list[Words]:
     return [counted(each["records"], "record"), unreadable, known, visible(each["path"], limit=1000)]
 
 
-def covered(summary: dict[str, Any]) -> str:
-    """The coverage in words, rounded down: 100 % is said only where nothing is missing."""
+def tallied(audit: Audit) -> str:
+    """How many findings of each severity there are, and how many are borne."""
+    counts = audit.summary["findings"]
+    told = [counted(counts["error"], "error"), counted(counts["warning"], "warning"), f"{counts['info']} info"]
+    return ", ".join([*told, *borne_of(audit.findings).counted])
+
+
+def covered(summary: dict[str, Any], hops: Sequence[dict[str, Any]] = ()) -> str:
+    """The coverage in words, rounded down: 100 % is said only where nothing is missing.
+
+    Results without an output contract are owed no verdict, and are no part of the share: how many there are is said
+    beside it, as the `hops` of the audit count them.
+    """
     share = summary["coverage"]
-    if share is None:
-        return "nothing was owed a verdict"
-    return f"{int(share * 1000) / 10:g} % of what was owed a verdict has one"
+    said = "nothing was owed a verdict"
+    if share is not None:
+        said = f"{int(share * 1000) / 10:g} % of what was owed a verdict has one"
+    bare = sum(hop["unjudged"].get("no_output_contract", 0) for hop in hops)
+    if not bare:
+        return said
+    have, were = ("has", "was") if bare == 1 else ("have", "were")
+    return f"{said}; {counted(bare, 'result')} {have} no output contract and {were} not judged"
+
+
+def strange_files(audit: Audit) -> str | None:
+    """The files of folders that are no log, as a sentence that names the first; None where there are none."""
+    names = audit.unrecognised
+    if not names:
+        return None
+    are = "file of a folder is" if len(names) == 1 else "files of folders are"
+    return f"{len(names)} {are} no log, and left out: {_named(names)}"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(visible(name, limit=200) for name in names[:_LISTED]) + more
 
 
 def _reasons(unjudged: dict[str, int]) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from analyzer.report.accounts import counted, covered
+from analyzer.report.accounts import counted, covered, strange_files, tallied
 from analyzer.report.artifact import anchor, place
+from analyzer.report.borne import borne_of
 from analyzer.report.json import records
 from analyzer.report.text import faults
 from analyzer.visible import visible
@@ -42,6 +43,8 @@ def _lines(audit: Audit) -> Iterator[str]:
         if not each["format"] or each["unreadable"]:
             told = f"{counted(each['unreadable'], 'record')} could not be read" if each["format"] else "not recognised"
             yield command("warning", f"{told}: {visible(each['path'], limit=1000)}", title="not read")
+    if (strange := strange_files(audit)) is not None:
+        yield command("notice", strange, title="left out")
     for note in audit.notes:
         yield command("warning", visible(note, limit=1000), title="audit")
     found = faults(audit.findings)
@@ -61,12 +64,15 @@ def _lines(audit: Audit) -> Iterator[str]:
     if found.height > listed.height:
         left = found.height - listed.height
         yield command("notice", f"{left} more kinds of fault have no annotation; the JSON report has all.")
-    counts = audit.summary["findings"]
+    held = borne_of(audit.findings)
+    if held.suppressed:
+        named = "; ".join(visible(", ".join(filter(None, each)), limit=400) for each in held.listed)
+        rest = f" and {held.suppressed - len(held.listed)} more" if held.suppressed > len(held.listed) else ""
+        yield command("notice", f"{counted(held.suppressed, 'finding')} suppressed: {named}{rest}", title="suppressed")
     yield command(
         "notice",
-        f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}, {counts['info']} info, "
-        f"{counts['suppressed']} suppressed in {counted(audit.summary['sessions'], 'session')}; "
-        f"{covered(audit.summary)}.{_unjudged(audit.summary)}",
+        f"{tallied(audit)} in {counted(audit.summary['sessions'], 'session')}; "
+        f"{covered(audit.summary, audit.hops)}.{_unjudged(audit.summary)}",
         title="Session traces",
     )
 

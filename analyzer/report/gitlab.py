@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from analyzer.report.accounts import counted, unjudged
+from analyzer.report.accounts import counted, strange_files, unjudged
 from analyzer.report.artifact import anchor, place, relative
 from analyzer.report.json import encoded, records
 from analyzer.visible import visible
@@ -76,6 +76,8 @@ def _unseen(audit: Audit, otherwise: str) -> Iterator[tuple[str, str, str, str]]
         if not each["format"] or each["unreadable"]:
             told = f"{counted(each['unreadable'], 'record')} could not be read" if each["format"] else "Not recognised"
             yield "input-not-read", "major", relative(each["path"].partition("!")[0]), told
+    if (strange := strange_files(audit)) is not None:
+        yield "input-left-out", "info", otherwise, f"{strange}."
     for reason, count in sorted(audit.summary["verdicts"]["unverifiable"].items()):
         yield "unverifiable", "info", otherwise, unjudged(reason, count)
     for each in audit.summary["rules_not_run"]:

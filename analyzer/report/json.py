@@ -16,7 +16,7 @@ import polars as pl
 from analyzer import secrets
 from analyzer.masking import NAMES, harmless, masked
 from analyzer.report.version import version
-from analyzer.visible import draws
+from analyzer.visible import draws, visible
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -54,6 +54,8 @@ def head(audit: Audit) -> dict[str, Any]:
             "schema": SCHEMA,
             "version": version(),
             "inputs": audit.inputs,
+            "problems": [visible(str(problem), limit=1000) for problem in audit.problems],
+            "left_out": audit.unrecognised,
             "summary": audit.summary,
             "notes": audit.notes,
         }

@@ -15,7 +15,8 @@ from xml.sax.saxutils import escape, quoteattr
 import polars as pl
 
 from analyzer.findings.deciding import borne, deciding
-from analyzer.report.accounts import REASONS, counted
+from analyzer.report.accounts import REASONS, counted, strange_files
+from analyzer.report.borne import borne_of
 from analyzer.report.finding import meant, place_of
 from analyzer.report.json import records
 from analyzer.rules.catalogue import RULES
@@ -85,9 +86,8 @@ def _summed(findings: pl.DataFrame) -> str:
         for severity in ("error", "warning", "info")
         if (count := findings.filter((pl.col("severity") == severity) & ~pl.col("borne")).height)
     ]
-    held = int(findings["borne"].sum())
     first = findings.filter(~pl.col("borne")).head(1)["message"].to_list()
-    told = ", ".join([*counts, *([f"{held} suppressed"] if held else [])])
+    told = ", ".join([*counts, *borne_of(findings).counted])
     return told + (f": {first[0]}" if first else "")
 
 
@@ -137,6 +137,8 @@ def _inputs(audit: Audit) -> Iterator[_Case]:
             yield _Case("inputs", name, "error", told)
         else:
             yield _Case("inputs", name, output=f"{each['records']} records, {each['format']}")
+    if (strange := strange_files(audit)) is not None:
+        yield _Case("inputs", "left out", "skipped", strange)
     for note in audit.notes:
         yield _Case("inputs", "notes", "skipped", visible(note, limit=1000))
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer.report.accounts import REASONS, counted, covered
+from analyzer.report.accounts import REASONS, counted, covered, tallied
+from analyzer.report.borne import Borne, borne_of
 from analyzer.report.finding import CHANNELS, meant, origin, place_of
 from analyzer.report.json import records
 from analyzer.report.text import faults
@@ -42,14 +43,12 @@ def code(text: str, *, limit: int = 300, in_table: bool = False) -> str:
 
 
 def _blocks(audit: Audit, next_command: str | None) -> Iterator[str]:
-    counts = audit.summary["findings"]
-    found = faults(audit.findings)
+    found, held = faults(audit.findings), borne_of(audit.findings)
     yield "# Session trace audit"
     yield (
-        f"**{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}, {counts['info']} info, "
-        f"{counts['suppressed']} suppressed** in {counted(audit.summary['sessions'], 'session')}, "
+        f"**{tallied(audit)}** in {counted(audit.summary['sessions'], 'session')}, "
         f"{counted(audit.summary['calls'], 'call')} and {counted(audit.summary['results'], 'result')}; "
-        f"{covered(audit.summary)}."
+        f"{covered(audit.summary, audit.hops)}."
     )
     for rule, error in audit.crashed:
         yield f"**{rule} crashed and judged nothing:** {code(error)}"
@@ -66,6 +65,7 @@ def _blocks(audit: Audit, next_command: str | None) -> Iterator[str]:
             zip(told["times"], records(audit.findings[told["row"].to_list()]), strict=True), 1
         ):
             yield from _finding(row, number, times)
+    yield from _borne(held)
     yield from _unjudged(audit)
     yield from _read(audit)
     if next_command:
@@ -119,11 +119,27 @@ def _finding(row: dict[str, Any], number: int, times: int) -> Iterator[str]:
     yield "\n".join(told)
 
 
+def _borne(held: Borne) -> Iterator[str]:
+    if held.suppressed:
+        rows = ["| rule | tool | call, or session | why | until |", "|---|---|---|---|---|"]
+        for row in held.listed:
+            cells = (code(text, in_table=True) if text else "" for text in (row.tool, row.call, row.reason))
+            rows.append(f"| {row.rule} | {' | '.join(cells)} | {row.until} |")
+        yield "## Suppressed"
+        yield "\n".join(rows)
+        if held.suppressed > len(held.listed):
+            yield f"and {held.suppressed - len(held.listed)} more suppressed findings; the JSON report has all."
+    if held.known:
+        yield "## Known"
+        yield f"{counted(held.known, 'finding')} of the baseline: " + ", ".join(f"{n} {rule}" for rule, n in held.rules)
+
+
 def _unjudged(audit: Audit) -> Iterator[str]:
     verdicts = audit.summary["verdicts"]
     yield "## What was judged"
     undecided = sum(verdicts["unverifiable"].values())
-    lines = [f"- {verdicts['valid']} valid, {verdicts['invalid']} invalid, {undecided} unverifiable"]
+    judged = f"{verdicts['valid']} valid, {verdicts['invalid']} invalid, {undecided} unverifiable"
+    lines = [f"- {judged}: {covered(audit.summary, audit.hops)}"]
     lines += [
         f"- {count} `{reason}`: {REASONS.get(reason, '')}" for reason, count in sorted(verdicts["unverifiable"].items())
     ]
@@ -142,6 +158,9 @@ def _read(audit: Audit) -> Iterator[str]:
         if each["format"] and each["unreadable"]
     ]
     lines += [f"- not recognised: {code(each['path'], limit=1000)}" for each in audit.inputs if not each["format"]]
+    lines += [f"- no log, left out: {code(name, limit=1000)}" for name in audit.unrecognised[:_LISTED]]
+    if len(audit.unrecognised) > _LISTED:
+        lines.append(f"- and {len(audit.unrecognised) - _LISTED} more that are no log")
     lines += [f"- note: {code(note, limit=1000)}" for note in audit.notes]
     sound = sum(bool(each["format"]) and not each["unreadable"] for each in audit.inputs)
     yield "## What was read"

@@ -15,7 +15,7 @@ import polars as pl
 
 from analyzer.findings.baseline import KNOWN
 from analyzer.findings.worst import worst
-from analyzer.report.accounts import unjudged
+from analyzer.report.accounts import strange_files, unjudged
 from analyzer.report.artifact import anchor, place, relative
 from analyzer.report.json import encoded, head, records
 from analyzer.report.manual import markdown, summary
@@ -141,6 +141,8 @@ def _notifications(audit: Audit, left_out: int) -> Iterator[tuple[str, str, str]
         elif each["unreadable"]:
             told = f"{each['unreadable']} of {each['records']} records could not be read"
             yield "warning", "input-unreadable", f"{told}: {visible(each['path'], limit=1000)}"
+    if (strange := strange_files(audit)) is not None:
+        yield "note", "input-left-out", f"{strange}."
     for note in audit.notes:
         yield "warning", "audit-note", visible(note, limit=1000)
     for reason, count in sorted(audit.summary["verdicts"]["unverifiable"].items()):

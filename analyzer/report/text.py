@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.report import accounts
+from analyzer.report.borne import borne_of
 from analyzer.report.finding import concise, in_full, labelled, meant, place_of
 from analyzer.report.json import records
 from analyzer.report.paper import Paper, Words
@@ -43,6 +44,8 @@ def page(audit: Audit, *, next_command: str, statistics: bool = False, width: in
         _first(paper, found)
         _told(paper, audit.findings, found.filter(pl.col("severity") != "info"))
         _notes(paper, audit.findings, found.filter(pl.col("severity") == "info"))
+    if not statistics:
+        _borne(paper, audit.findings)
     if audit.summary["events"]:
         accounts.hops(paper, audit)
         accounts.coverage(paper, audit)
@@ -148,6 +151,22 @@ def _notes(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
         if row["location"] is not None:
             labelled(paper, "at", place_of(row["location"]), 4, 3)
     _untold(paper, faults.slice(_NOTES))
+
+
+def _borne(paper: Paper, findings: pl.DataFrame) -> None:
+    held = borne_of(findings)
+    if held.suppressed:
+        paper.heading("Suppressed")
+        for row in held.listed:
+            of = "  ".join(visible(text, limit=60) for text in (row.tool, row.call) if text)
+            until = f", until {row.until}" if row.until else ""
+            paper.wrapped((row.rule, "name"), f"  {of}: {visible(row.reason, limit=300)}{until}", indent=2, hang=2)
+        if held.suppressed > len(held.listed):
+            left = held.suppressed - len(held.listed)
+            paper.line((f"and {left} more; --output-format json has all", "dim"), indent=2)
+    if held.known:
+        paper.heading("Known, for the baseline holds them")
+        paper.wrapped(", ".join(f"{count} {rule}" for rule, count in held.rules), indent=2, hang=2)
 
 
 def _untold(paper: Paper, left: pl.DataFrame) -> None:

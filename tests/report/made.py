@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from analyzer import frames
+from analyzer.summary import tally
 
 DIGEST = "0" * 64
 
@@ -78,7 +79,6 @@ def location(line: int, pointer: str = "", file: str = "run.ndjson") -> dict[str
 def audit(*rows: dict[str, Any], **changed: Any) -> Any:
     """An audit with these findings, of one input that was read in full."""
     findings = pl.DataFrame(list(rows), schema=frames.FINDINGS)
-    counts = {each: findings.filter(severity=each).height for each in ("error", "warning", "info")}
     verdicts = {"valid": 3, "invalid": 1, "unverifiable": {}, "not_applicable": 0}
     summary = {
         "sessions": 1,
@@ -89,7 +89,7 @@ def audit(*rows: dict[str, Any], **changed: Any) -> Any:
         "verdicts": verdicts | changed.pop("verdicts", {}),
         "bracketed": 0,
         "rules_not_run": [],
-        "findings": counts | {"suppressed": 0},
+        "findings": tally(findings),
     }
     return Made(findings, summary | changed.pop("summary", {}), **({"inputs": [source()]} | changed))
 

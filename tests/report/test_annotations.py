@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from analyzer.errors import InputError
+from analyzer.findings.baseline import KNOWN
 from analyzer.report import github, gitlab
 from tests.report import hostile
 from tests.report.made import audit, finding, source
@@ -90,6 +91,7 @@ def test_gitlab_marks_what_is_borne_and_tells_what_was_not_seen() -> None:
             summary={"rules_not_run": [{"rule": "OUT004", "reason": "no output schema is recorded"}]},
             inputs=[source(unreadable=1), source(path="x.log", format="")],
             problems=[InputError("cannot read", file="y.log")],
+            unrecognised=["logs/notes.md"],
         )
     )
     told = [(each["check_name"], each["severity"]) for each in found]
@@ -97,13 +99,14 @@ def test_gitlab_marks_what_is_borne_and_tells_what_was_not_seen() -> None:
         ("input-not-read", "critical"),
         ("input-not-read", "major"),
         ("input-not-read", "major"),
+        ("input-left-out", "info"),
         ("unverifiable", "info"),
         ("rule-not-run", "info"),
         ("ARG001 args-schema-mismatch", "info"),
         ("ARG001 args-schema-mismatch", "critical"),
         ("ARG001 args-schema-mismatch", "critical"),
     ]
-    assert "Borne until 2027-01-31 (known)" in found[5]["description"]
+    assert "Borne until 2027-01-31 (known)" in found[6]["description"]
 
 
 def test_github_annotates_each_fault_once_the_worst_first_and_sums_up() -> None:
@@ -114,7 +117,17 @@ def test_github_annotates_each_fault_once_the_worst_first_and_sums_up() -> None:
     assert told == {"file": "run.ndjson", "line": "8", "title": "ARG001 args-schema-mismatch (get_order)"}
     assert message.endswith("2 times in all.")
     assert found[1][2] == "50 % more."
-    assert found[-1][2].startswith("2 errors, 1 warning, 0 info, 0 suppressed in 1 session; 100 %")
+    assert found[-1][2].startswith("2 errors, 1 warning, 0 info in 1 session; 100 %")
+
+
+def test_github_lists_what_is_suppressed_and_counts_what_the_baseline_knows() -> None:
+    borne = finding(suppressed={"reason": "ticket 17", "until": "2027-01-31"})
+    found = commands(audit(borne, finding(suppressed={"reason": KNOWN, "until": None})))
+    assert found[0][::2] == (
+        "notice",
+        "1 finding suppressed: ARG001 args-schema-mismatch, get_order, c1, ticket 17, 2027-01-31",
+    )
+    assert found[1][2].startswith("0 errors, 0 warnings, 0 info, 1 suppressed, 1 known in 1 session;")
 
 
 def test_github_tells_what_was_not_seen() -> None:
@@ -124,11 +137,13 @@ def test_github_tells_what_was_not_seen() -> None:
             summary={"rules_not_run": [{"rule": "OUT004", "reason": "no output schema is recorded"}]},
             inputs=[source(unreadable=1)],
             problems=[InputError("cannot read", file="y.log")],
+            unrecognised=["logs/notes.md"],
             notes=["a suppression expired"],
             crashed=[("ARG001", "boom")],
         )
     )
-    assert [name for name, _, _ in found] == ["error", "error", "warning", "warning", "notice"]
+    assert [name for name, _, _ in found] == ["error", "error", "warning", "notice", "warning", "notice"]
+    assert found[3][2] == "1 file of a folder is no log, and left out: logs/notes.md"
     assert found[-1][2].endswith("Unverifiable: 2 schema_ambiguous. Could not run: OUT004.")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from analyzer.errors import InputError
 from analyzer.masking import masked
 from analyzer.report import json as report
 from tests.report.made import audit, finding, location, source
@@ -28,8 +29,13 @@ def test_the_schema_is_one() -> None:
 
 def test_an_audit_without_findings() -> None:
     whole = document(audit())
-    assert list(whole) == ["schema", "version", "inputs", "summary", "notes", "findings"]
+    assert list(whole) == ["schema", "version", "inputs", "problems", "left_out", "summary", "notes", "findings"]
     assert (whole["schema"], whole["findings"], whole["inputs"]) == ("analyzer.audit/v1", [], [source()])
+
+
+def test_what_was_not_read_and_what_was_left_out_is_named() -> None:
+    whole = document(audit(problems=[InputError("cannot read", file="y.log")], unrecognised=["logs/notes.md"]))
+    assert (whole["problems"], whole["left_out"]) == (["y.log: cannot read"], ["logs/notes.md"])
 
 
 def test_a_finding_arrives_with_every_member() -> None:

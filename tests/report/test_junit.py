@@ -77,6 +77,7 @@ def test_what_was_not_read_judged_or_run_is_seen() -> None:
             summary={"rules_not_run": [{"rule": "OUT004", "reason": "no output schema is recorded"}]},
             inputs=[source(unreadable=1), source(path="x.log", format="")],
             problems=[InputError("cannot read", file="y.log")],
+            unrecognised=["logs/notes.md"],
             crashed=[("ARG001", "boom")],
         )
     )
@@ -88,6 +89,7 @@ def test_what_was_not_read_judged_or_run_is_seen() -> None:
         "unverifiable schema_ambiguous": "skipped",
         "run.ndjson": "error",
         "x.log": "error",
+        "left out": "skipped",
         "y.log": "error",
     }
 

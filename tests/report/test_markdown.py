@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from analyzer.findings.baseline import KNOWN
 from analyzer.report import markdown
 from tests.report import hostile
 from tests.report.made import audit, finding, source
@@ -29,7 +30,7 @@ def tokens(text: str) -> list[Token]:
 def test_the_ticket_says_what_broke_where_by_which_schema_and_what_to_do() -> None:
     shown = ticket(audit(finding(), finding(session="s2", fingerprint="f2")))
     for part in (
-        "**2 errors, 0 warnings, 0 info, 0 suppressed** in 1 session",
+        "**2 errors, 0 warnings, 0 info** in 1 session",
         "| error | ARG001 args-schema-mismatch | 2 | `get_order` | `c1` |",
         "### 1. ARG001 args-schema-mismatch (error, 2 times)",
         '| `/order_id` | `pattern "^ord_[0-9]{6}$"` | `"all of them"` |',
@@ -49,6 +50,8 @@ def test_what_was_not_judged_not_run_and_not_read_is_said() -> None:
             summary={"rules_not_run": [{"rule": "OUT004", "reason": "no output schema is recorded"}]},
             inputs=[source(unreadable=1), source(path="x.log", format="")],
             notes=["a suppression expired"],
+            unrecognised=["logs/notes.md"],
+            hops=[{"hop": "result", "seen": 4, "judged": 3, "failed": 0, "unjudged": {"no_output_contract": 1}}],
         )
     )
     for part in (
@@ -57,8 +60,19 @@ def test_what_was_not_judged_not_run_and_not_read_is_said() -> None:
         "- 1 of 20 records not read: `run.ndjson`",
         "- not recognised: `x.log`",
         "- note: `a suppression expired`",
+        "- no log, left out: `logs/notes.md`",
+        "100 % of what was owed a verdict has one; 1 result has no output contract and was not judged.",
     ):
         assert part in shown
+
+
+def test_what_is_suppressed_is_listed_with_its_reason_and_what_is_known_is_counted() -> None:
+    borne = finding(suppressed={"reason": "ticket 17 | x", "until": "2027-01-31"})
+    shown = ticket(audit(borne, finding(suppressed={"reason": KNOWN, "until": None}, rule="RUN001")))
+    assert "0 info, 1 suppressed, 1 known**" in shown
+    assert "| ARG001 args-schema-mismatch | `get_order` | `c1` | `ticket 17 \\| x` | 2027-01-31 |" in shown
+    assert "1 finding of the baseline: 1 RUN001" in shown
+    assert "Look the order up first." not in shown
 
 
 @pytest.mark.parametrize("text", hostile.PAYLOADS)

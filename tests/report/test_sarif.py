@@ -102,6 +102,7 @@ def test_what_was_not_read_judged_or_run_is_notified() -> None:
         summary={"rules_not_run": [{"rule": "OUT004", "reason": "no output schema is recorded"}]},
         inputs=[source(unreadable=1), source(path="x.log", format="")],
         problems=[InputError("cannot read", file="y.log")],
+        unrecognised=["logs/notes.md"],
         notes=["the suppression of rule ARG001 suppresses nothing: take it out"],
         crashed=[("ARG001", "boom")],
     )
@@ -114,6 +115,7 @@ def test_what_was_not_read_judged_or_run_is_notified() -> None:
         "input-not-read",
         "input-not-recognised",
         "input-unreadable",
+        "input-left-out",
         "audit-note",
         "unverifiable",
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from analyzer.findings.baseline import KNOWN
 from analyzer.report.paper import cells
 from analyzer.report.text import page
 from tests.report.made import audit, finding, location, source
@@ -99,11 +100,23 @@ def test_statistics_count_by_rule_and_tell_no_finding() -> None:
     assert "Look the order up first." not in shown
 
 
-def test_suppressed_findings_are_counted_and_not_told() -> None:
-    borne = finding(suppressed={"reason": "known", "until": "2027-01-31"})
-    shown = text(borne, summary={"findings": {"error": 0, "warning": 0, "info": 0, "suppressed": 1}})
-    assert "1 suppressed" in shown
-    assert "ARG001" not in shown
+BARE = [{"hop": "result", "seen": 4, "judged": 0, "failed": 0, "unjudged": {"no_output_contract": 4}}]
+
+
+def test_suppressed_findings_are_listed_with_their_reason_and_known_ones_are_called_known() -> None:
+    borne = finding(suppressed={"reason": "ticket 17", "until": "2027-01-31"})
+    known = finding(suppressed={"reason": KNOWN, "until": None}, rule="RUN001")
+    shown = text(borne, known, known)
+    assert shown.startswith("1 suppressed, 2 known in 1 session")
+    assert "ARG001 args-schema-mismatch get_order c1: ticket 17, until 2027-01-31" in " ".join(shown.split())
+    assert "Look the order up first." not in shown
+    assert re.search(r"^Known.*\n+ *2 RUN001$", shown, flags=re.MULTILINE)
+
+
+def test_a_coverage_of_all_says_which_results_nobody_could_judge() -> None:
+    told = "100 % of what was owed a verdict has one; 4 results have no output contract and were not judged"
+    shown = " ".join(text(hops=BARE).split())
+    assert shown.count(told) == 2
 
 
 def test_what_was_not_judged_not_run_and_not_read_is_said() -> None:

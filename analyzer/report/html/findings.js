@@ -35,7 +35,7 @@ function showFilters() {
   filters.replaceChildren(search, ...toggles, choice("every rule", "rule", rules), choice("every tool", "tool", tally("tool")), choice("however sure", "confidence", tally("confidence")),
     chip("each fault once", STATE.once, () => { STATE.once = !STATE.once; }),
     chip("as recorded", STATE.order !== "worst", () => { STATE.order = STATE.order === "worst" ? "recorded" : "worst"; }),
-    ...(OVERVIEW.summary.findings.suppressed ? [chip("suppressed", STATE.borne, () => { STATE.borne = !STATE.borne; })] : []), ...only);
+    ...(OVERVIEW.summary.findings.suppressed ? [chip(OVERVIEW.known ? "suppressed, known" : "suppressed", STATE.borne, () => { STATE.borne = !STATE.borne; })] : []), ...only);
 }
 
 function refresh(reset) {

@@ -4,7 +4,7 @@ function figures() {
   const figure = (value, name, kind) => el("div", { class: "figure" }, el("b", { class: value ? kind : "" }, number(value)), el("span", {}, name));
   return el("div", { class: "figures" },
     figure(counts.error, counts.error === 1 ? "error" : "errors", "error"), figure(counts.warning, counts.warning === 1 ? "warning" : "warnings", "warning"), figure(counts.info, "info", "info"),
-    counts.suppressed > 0 && figure(counts.suppressed, "suppressed", ""),
+    counts.suppressed > OVERVIEW.known && figure(counts.suppressed - OVERVIEW.known, "suppressed", ""), OVERVIEW.known > 0 && figure(OVERVIEW.known, "known", ""),
     figure(sessions, "sessions"), figure(calls, "calls"), figure(results, "results"), figure(events, "events"));
 }
 

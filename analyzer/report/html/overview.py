@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from analyzer.report.accounts import REASONS, covered
+from analyzer.report.borne import borne_of
 from analyzer.report.html.shown import LONG, shown
 from analyzer.report.version import version
 from analyzer.rules.catalogue import RULES
@@ -25,7 +26,8 @@ def overview(audit: Audit, next_command: str | None, *, bare: bool) -> dict[str,
     return {
         "version": version(),
         "summary": audit.summary,
-        "covered": covered(audit.summary),
+        "covered": covered(audit.summary, audit.hops),
+        "known": borne_of(audit.findings).known,
         "reasons": REASONS,
         "hops": audit.hops,
         "rules": {
