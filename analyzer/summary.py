@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from analyzer.findings.deciding import borne
@@ -72,6 +73,9 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
     promised = int((trace.offers["role"] == "output").sum()) + int((trace.contracts["role"] == "output").sum())
     yield "has", "output schemas", promised
     yield "has", "final schema", int((trace.contracts["role"] == "final").sum())
+    if trace.contracts.height:
+        for server, name, count in trace.calls.group_by("server", "name").len().iter_rows():
+            yield "called", msgspec.json.encode((server, name)).decode(), count
 
     unasked = max(0, trace.sessions.height - asked)
     broken_shape = trace.faults.filter(pl.col("fault").is_in(["member_type", "member_missing"]))
@@ -117,6 +121,12 @@ def definitions(schemas: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
             ("unjudged/definition", "schema_unavailable", bare),
         ]
     )
+
+
+def called(counts: pl.DataFrame) -> set[tuple[str | None, str]]:
+    """Server and name of the tools that were called, where contracts were given."""
+    keys = counts.filter(pl.col("what") == "called")["key"]
+    return {(server, name) for server, name in map(msgspec.json.decode, keys) if name is not None}
 
 
 def _verdicts(trace: Trace, remote: pl.Series) -> pl.DataFrame:

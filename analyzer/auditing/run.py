@@ -130,6 +130,7 @@ def audit(
                 suppressions=suppressions,
                 problems=problems,
                 sources=sources,
+                contracts=given if session is None else None,
             )
             for number, (part, crashes) in enumerate(_each(work, lots, inputs, pool, jobs), 1):
                 report("audit", number, recording.expected_partitions)

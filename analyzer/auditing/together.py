@@ -13,6 +13,8 @@ from analyzer.auditing.numbers import in_order, told_apart
 from analyzer.auditing.outcome import Audit
 from analyzer.auditing.partition import KEPT
 from analyzer.config import Suppression
+from analyzer.contracts.files import Contracts
+from analyzer.contracts.spelling import unmatched
 from analyzer.errors import AnalyzerError, InputError
 from analyzer.findings.assemble import assemble, ordered
 from analyzer.findings.baseline import Baseline
@@ -25,9 +27,11 @@ from analyzer.read.sources.files import Source
 from analyzer.replay.strays import misdirected
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.engine import run
-from analyzer.summary import UNFOLLOWED, definitions, hops, rules_not_run, summarise, tally
+from analyzer.summary import UNFOLLOWED, called, definitions, hops, rules_not_run, summarise, tally
 from analyzer.trace import Settings, Trace
 from analyzer.visible import visible
+
+_MOST_UNMET = 8
 
 
 def gathered(
@@ -40,11 +44,12 @@ def gathered(
     suppressions: Sequence[Suppression] = (),
     problems: Sequence[AnalyzerError] = (),
     sources: Sequence[Source] = (),
+    contracts: Contracts | None = None,
 ) -> Audit:
     """The audit whose partitions gave `parts` (answers of `audit_partition`, at least one) and `crashed`.
 
     The parts are empty afterwards: nothing is held twice. `inputs` are SOURCES of all of them. The rules of the fleet
-    run here, over what is kept of every partition.
+    run here, over what is kept of every partition. Of `contracts` it is told which entries no call was met by.
     """
     several = len(parts) > 1 and "calls" in parts[0]
     if several:
@@ -66,6 +71,8 @@ def gathered(
     findings = ordered([found, fleet, told(unlisted), _crash_findings(crashed)]).drop("first_event")
     findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = pl.concat([whole.pop("counts"), definitions(whole["schemas"], whole["offers"])])
+    if contracts is not None:
+        notes += _unmet(contracts, called(counts))
     idle = rules_not_run(counts, rules)
     absent = {each["rule"] for each in idle} | {rule for rule, _ in crashed}
     named = pl.col("source").is_in(_named(sources))
@@ -83,6 +90,21 @@ def gathered(
         crashed=crashed,
         sources=tuple(sources),
     )
+
+
+def _unmet(contracts: Contracts, names: set[tuple[str | None, str]]) -> list[str]:
+    """A note on the entries of contract files under whose names no tool was called; without any call there is none."""
+    tools = {(each.server, each.tool) for each in contracts.entries if each.channel == "contract"}
+    apart = unmatched(tools, names) if names else []
+    if not apart:
+        return []
+    more = len(apart) - _MOST_UNMET
+    shown = ", ".join(visible(label, limit=80) for label in apart[:_MOST_UNMET]) + (
+        f" and {more} more" if more > 0 else ""
+    )
+    return [
+        f"contracts: {len(apart)} of {len(tools)} tools have no call in these logs under any usual spelling: {shown}"
+    ]
 
 
 def held_to(done: Audit, baseline: Baseline) -> Audit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.contracts.spelling import spelled
 from analyzer.contracts.timeline import SchemaStore
 from analyzer.frames import CUT, VERDICTS
 from analyzer.replay.court import Court
@@ -50,7 +51,7 @@ def verdicts_of(  # noqa: PLR0917 - the frames of one stage
 
 def _given(frame: pl.DataFrame, contracts: pl.DataFrame, role: str) -> pl.DataFrame:
     """The rows with `given`: the contract file's schema for their tool, the server's own before the bare name's."""
-    mine = contracts.filter(pl.col("role") == role)
+    mine = spelled(contracts.filter(pl.col("role") == role))
     captured = mine.filter(pl.col("version").is_not_null())
     if captured.height:
         frame, mine = _of_version(frame, captured), mine.filter(pl.col("version").is_null())

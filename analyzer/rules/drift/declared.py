@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.contracts.spelling import spelled
 from analyzer.rules.drift.pin_drift import PINNED
 from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import place
@@ -60,7 +61,7 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
 
 def _pairs(trace: Trace) -> pl.DataFrame:
     """Advertised schema and contract of one tool, where they are not the same text; the first offer of each."""
-    files = trace.contracts.filter(~pl.col("file").str.contains(PINNED))
+    files = spelled(trace.contracts.filter(~pl.col("file").str.contains(PINNED)))
     contracts = files.select("server", "name", "role", "file", via="channel", executed="schema_id")
     server = pl.col("tool").str.extract("^(?:mcp|namespace):([^:]*):")
     what = ["tool", "role", "schema_id"]

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.contracts.spelling import spelled
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
@@ -86,7 +87,7 @@ def _unpromised(trace: Trace) -> pl.Series:
     """The keys of tools whose name stands in no output contract, and that do not return text on purpose."""
     promised = {
         *trace.offers.filter(trace.offers["role"] == "output")["tool"].unique().str.replace("^.*:", ""),
-        *trace.contracts.filter(trace.contracts["role"] == "output")["name"],
+        *spelled(trace.contracts.filter(trace.contracts["role"] == "output"))["name"],
     }
     apart = promised | trace.settings.shell | trace.settings.free_text
     tools = trace.results["tool"].drop_nulls().unique()
