@@ -20,7 +20,7 @@ import polars as pl
 from analyzer import pointer as pointers
 from analyzer import redaction
 from analyzer.errors import AnalyzerError, UsageError
-from analyzer.masking import mask_json, masked
+from analyzer.masking import mask, mask_json, masked
 from analyzer.report.evidence import json_of
 from analyzer.report.json import encoded, records
 from analyzer.report.version import version
@@ -45,7 +45,11 @@ def bundle(audit: Audit, calls: pl.DataFrame, session: str | None, turn: str | N
         "redacted": how.on,
         "keyed": how.on and how.key is not None,
         "chosen": masked(chosen),
-        "inputs": [{**masked(each), "path": named(each["path"])} for each in audit.inputs],
+        "contracts": contracts_of(audit),
+        "inputs": [
+            {**masked(each), "path": named(each["path"])}
+            for each in _inputs(audit, calls, made, chosen=[session, turn, call_id])
+        ],
         "members": [
             {"name": name, "sha256": sha256(data).hexdigest(), "bytes": len(data)} for name, data in made.items()
         ],
@@ -53,16 +57,42 @@ def bundle(audit: Audit, calls: pl.DataFrame, session: str | None, turn: str | N
     return _zipped({MANIFEST: _pretty(manifest), **made})
 
 
+def contracts_of(audit: Audit) -> list[dict[str, str]]:
+    """The files, or the code, whose contracts an audit was made with: name and digest of the schemas of each."""
+    files: dict[str, list[str]] = {}
+    columns = ("file", "server", "name", "role", "version", "schema_id")
+    for file, *entry in audit.frames["contracts"].select(columns).iter_rows():
+        files.setdefault(named(file) or "", []).append(json.dumps(entry))
+    return [
+        {"path": mask(file), "sha256": sha256("\n".join(sorted(entries)).encode()).hexdigest()}
+        for file, entries in sorted(files.items())
+    ]
+
+
+def _inputs(
+    audit: Audit, calls: pl.DataFrame, made: Mapping[str, bytes], *, chosen: list[str | None]
+) -> list[dict[str, Any]]:
+    """The inputs that the evidence stands in: all of them where nothing was chosen."""
+    if not any(chosen):
+        return audit.inputs
+    _, turn, call_id = chosen
+    events = _chosen_events(audit, calls, whole=call_id is None, session=chosen[0], turn=turn)
+    paths = set(audit.frames["sources"].filter(pl.col("source").is_in(events["source"].implode()))["path"])
+    places = [
+        place["file"]
+        for row in map(msgspec.json.decode, made["findings.jsonl"].splitlines())
+        for place in (row["location"], *(each["location"] for each in row["related"]))
+        if place is not None
+    ]
+    return [each for each in audit.inputs if each["path"] in paths or mask(named(each["path"]) or "") in places]
+
+
 def members(
     audit: Audit, calls: pl.DataFrame, *, whole: bool, session: str | None = None, turn: str | None = None
 ) -> dict[str, bytes]:
     """The members by name, without the manifest; `whole` takes all events of the session or turn, not only of calls."""
     frames = audit.frames
-    numbers = calls["call"].implode()
-    results = frames["results"].filter(pl.col("call").is_in(numbers))
-    verdicts = frames["verdicts"].filter(
-        pl.col("call").is_in(numbers) | pl.col("result").is_in(results["result"].implode())
-    )
+    results, verdicts = _judged(frames, calls)
     out: dict[str, bytes] = {
         "calls.jsonl": _lines(_calls(calls, results, verdicts, frames["violations"])),
         "findings.jsonl": _lines(_findings(audit, calls, whole=whole, session=session, turn=turn)),
@@ -70,21 +100,40 @@ def members(
     judging = frames["schemas"].filter(pl.col("schema_id").is_in(verdicts["schema_id"].drop_nulls().implode()))
     for identity, text in judging.sort("schema_id").select("schema_id", "text").iter_rows():
         out[f"schemas/{identity}.json"] = mask_json(text).encode("utf-8", "backslashreplace") + b"\n"
-    if whole:
-        events = frames["events"]
-        for column, value in (("session", session), ("turn", turn)):
-            events = events if value is None else events.filter(pl.col(column) == value)
-    else:
-        shown = frames["sightings"]
-        mine = ((pl.col("what") == "call") & pl.col("id").is_in(numbers)) | (
-            (pl.col("what") == "result") & pl.col("id").is_in(results["result"].implode())
-        )
-        seen = pl.concat([shown.filter(mine)["event"], verdicts["offer_event"].drop_nulls()])
-        events = frames["events"].filter(pl.col("event").is_in(seen.implode()))
+    events = _chosen_events(audit, calls, whole=whole, session=session, turn=turn)
     out["records.jsonl"] = _lines(_records(audit, events))
     if sum(map(len, out.values())) > _MOST_BYTES:
         raise UsageError(f"the bundle would have more than {_MOST_BYTES} bytes: choose a session, turn or call")
     return out
+
+
+def _judged(frames: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The results of the calls, and the verdicts on both."""
+    numbers = calls["call"].implode()
+    results = frames["results"].filter(pl.col("call").is_in(numbers))
+    verdicts = frames["verdicts"].filter(
+        pl.col("call").is_in(numbers) | pl.col("result").is_in(results["result"].implode())
+    )
+    return results, verdicts
+
+
+def _chosen_events(
+    audit: Audit, calls: pl.DataFrame, *, whole: bool, session: str | None, turn: str | None
+) -> pl.DataFrame:
+    """The rows of EVENTS whose records are kept: of the session or turn, or those that show calls and their schemas."""
+    frames = audit.frames
+    if whole:
+        events = frames["events"]
+        for column, value in (("session", session), ("turn", turn)):
+            events = events if value is None else events.filter(pl.col(column) == value)
+        return events
+    results, verdicts = _judged(frames, calls)
+    shown = frames["sightings"]
+    mine = ((pl.col("what") == "call") & pl.col("id").is_in(calls["call"].implode())) | (
+        (pl.col("what") == "result") & pl.col("id").is_in(results["result"].implode())
+    )
+    seen = pl.concat([shown.filter(mine)["event"], verdicts["offer_event"].drop_nulls()])
+    return frames["events"].filter(pl.col("event").is_in(seen.implode()))
 
 
 def named(path: str | None) -> str | None:

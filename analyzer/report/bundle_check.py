@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from analyzer.errors import InputError
-from analyzer.report.bundle import MANIFEST, SCHEMA, named
+from analyzer.report.bundle import MANIFEST, SCHEMA, contracts_of, named
 from analyzer.report.version import version
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class Bundle:
             self.session, self.turn, self.call_id = (chosen[name] for name in ("session", "turn", "call"))
             self.redacted, self.keyed = bool(self.manifest["redacted"]), bool(self.manifest["keyed"])
             self.listed = {each["name"]: (each["sha256"], each["bytes"]) for each in self.manifest["members"]}
+            # Bundles of before say nothing of contracts.
+            contracts = self.manifest.get("contracts")
+            self.contracts = None if contracts is None else {each["path"]: each["sha256"] for each in contracts}
             self.inputs = [(each["path"], each["sha256"], each["bytes"]) for each in self.manifest["inputs"]]
         except OSError as error:
             if isinstance(error, InputError):
@@ -61,6 +64,15 @@ class Bundle:
             elif (sha256(data).hexdigest(), len(data)) != self.listed[name]:
                 found.append(f"{name} was changed after the bundle was made")
         return found
+
+    def other_contracts(self, audit: Audit) -> tuple[list[str], list[str], list[str]]:
+        """Names of contract files: those of the bundle that are not given, those given besides, those that changed."""
+        if self.contracts is None:
+            return [], [], []
+        now = {each["path"]: each["sha256"] for each in contracts_of(audit)}
+        same = self.contracts.keys() & now.keys()
+        changed = sorted(name for name in same if now[name] != self.contracts[name])
+        return sorted(self.contracts.keys() - now.keys()), sorted(now.keys() - self.contracts.keys()), changed
 
     def differing(self, audit: Audit, made: dict[str, bytes]) -> list[str]:
         """Where the log says something else: inputs by their digests, then members line by line."""

@@ -160,3 +160,51 @@ def test_documents_and_archives_can_be_bundled(tmp_path: Path, root: Path) -> No
         assert run("show", "--bundle", str(file), str(source)).status == 0
         assert len(_held(file)["records.jsonl"].splitlines()) > 1
         assert run("show", "--verify", str(file), str(source)).status == 0
+
+
+def _contract(folder: Path, name: str, schema: object) -> Path:
+    file = folder / name
+    file.write_text(json.dumps({"f": {"arguments": schema}}), encoding="utf-8")
+    return file
+
+
+def test_a_bundle_asks_for_the_contracts_that_it_was_made_with(log: Path, tmp_path: Path) -> None:
+    file, plain = tmp_path / "x.zip", tmp_path / "plain.zip"
+    tools, others = _contract(tmp_path, "tools.json", SCHEMA), _contract(tmp_path, "others.json", {"type": "object"})
+    run("show", "--contracts", str(tools), "--bundle", str(file), str(log))
+    run("show", "--bundle", str(plain), str(log))
+    held = run("show", "--verify", str(file), "--contracts", str(tools), str(log))
+    assert (held.status, held.err) == (0, b"")
+    for made, given, words in (
+        (file, (), b"the bundle was made with the contracts tools.json: give the same"),
+        (
+            file,
+            (others,),
+            b"tools.json: give the same (--contracts, --executed); the bundle was made without others.json",
+        ),
+        (plain, (tools,), b"the bundle was made without tools.json: leave it out"),
+    ):
+        options = [part for each in given for part in ("--contracts", str(each))]
+        asked = run("show", "--verify", str(made), *options, str(log))
+        assert (asked.status, asked.out) == (2, b"")
+        assert len(asked.err.splitlines()) == 1
+        assert words in asked.err
+    _contract(tmp_path, "tools.json", {"type": "object"})
+    changed = run("show", "--verify", str(file), "--contracts", str(tools), str(log))
+    assert changed.status == 1
+    assert changed.out.startswith(b"tools.json says other contracts than when the bundle was made\n")
+
+
+@pytest.mark.parametrize("chosen", [("--session", "s"), ("--call", "c")], ids=" ".join)
+def test_a_bundle_lists_the_inputs_that_its_evidence_stands_in(
+    log: Path, tmp_path: Path, chosen: tuple[str, ...]
+) -> None:
+    other = log.with_name("other.ndjson")
+    other.write_bytes(log.read_bytes().replace(b'"s"', b'"other"').replace(b'"c"', b'"d"'))
+    file, whole = tmp_path / "x.zip", tmp_path / "whole.zip"
+    run("show", *chosen, "--bundle", str(file), str(log.parent))
+    run("show", "--bundle", str(whole), str(log.parent))
+    listed = [[each["path"] for each in json.loads(_held(each)["manifest.json"])["inputs"]] for each in (file, whole)]
+    assert listed == [["run.ndjson"], ["other.ndjson", "run.ndjson"]]
+    checked = run("show", "--verify", str(file), str(log))
+    assert (checked.status, checked.out.endswith(b"the log says the same\n")) == (0, True)
