@@ -14,18 +14,20 @@ from pathlib import Path
 
 import polars as pl
 
-from analyzer.auditing import Audit, chosen, gathered
+from analyzer.auditing import Audit, chosen, gathered, held_to
 from analyzer.batch.inputs import digest, inputs_of
+from analyzer.batch.places import places_of, sight_of, unseen
 from analyzer.batch.segments import Answer, Terms, audit_segment
-from analyzer.batch.store import INPUTS, Store, by_segment
-from analyzer.batch.trend import borne_of, groups_of, places_of, trend_of, unseen, versions_of
+from analyzer.batch.store import INPUTS, PLACES, Store, by_segment
+from analyzer.batch.trend import borne_of, groups_of, rules_of, trend_of, versions_of
 from analyzer.batch.workers import Workers, workers
 from analyzer.config import Suppression
 from analyzer.errors import AnalyzerError, InputError, UsageError
+from analyzer.findings.baseline import Baseline
 from analyzer.findings.details import DETAILS, together
 from analyzer.frames import SOURCES
 from analyzer.read import Crew
-from analyzer.report.trend import Trend
+from analyzer.report.trend import Trend, Untold
 
 SIZE = 64 << 20
 """Bytes on disk that are audited and kept together."""
@@ -40,6 +42,8 @@ class Wanted:
     paths: Sequence[str]
     terms: Terms
     suppressions: Sequence[Suppression] = ()
+    baseline: Baseline | None = None
+    """What it holds is known."""
     problems: Sequence[AnalyzerError] = ()
     """Of the contracts, to be told with the others."""
     jobs: int = 1
@@ -305,6 +309,8 @@ class _Run:
             sources=[each.source for _, each in sorted(self._inputs.items())],
         )
         audit = replace(audit, frames=audit.frames | details)
+        if wanted.baseline is not None:
+            audit = held_to(audit, wanted.baseline)
         runs = store.runs()
         number = 1 + max(runs["run"], default=0)
         found = audit.summary["findings"]
@@ -318,14 +324,24 @@ class _Run:
             "audited": audited,
             **{name: audit.summary[name] for name in ("sessions", "calls", "results", "coverage")},
             **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
+            "rules": rules_of(audit.findings, audit.ran),
         }
         groups, versions = groups_of(audit.findings, details["spans"]), versions_of(audit.frames["offers"])
-        looked_at = self._known.filter(pl.col("segment").is_in(list(self._live)))["path"]
-        away = unseen(
-            store.places(number - 1), looked_at, everything=self._known.height == looked_at.len() and not self._failed
+        looked_at = self._known.filter(pl.col("segment").is_in(list(self._live)))
+        sight = sight_of(
+            looked_at,
+            details["spans"],
+            details["evidence"],
+            audit.frames["offers"],
+            ran=[rule for rule in audit.ran if rule not in audit.summary["not_listed"]],
+            everything=self._known.height == looked_at.height and not self._failed,
         )
-        trend = trend_of(store, run, groups, versions, borne=borne_of(audit.findings), away=away)
-        store.close_run(run, groups, versions, pl.concat([places_of(audit.findings), away]))
+        places = places_of(audit.findings, sight)
+        away = unseen(store.places(number - 1), places, sight)
+        trend = trend_of(
+            store, run, groups, versions, borne=borne_of(audit.findings), away=away, untold=Untold.of(audit)
+        )
+        store.close_run(run, groups, versions, pl.concat([places, away.select(list(PLACES))]))
         return Night(audit, trend, tuple(path for path, _ in self._failed))
 
     def _nothing(self) -> dict[str, pl.DataFrame]:

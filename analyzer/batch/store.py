@@ -6,7 +6,7 @@
     segments/NAME/     the answers of `audit_partition` for some inputs, a Parquet file per frame; sessions, contracts
                        and findings are among them
     groups/RUN.parquet, schemas/RUN.parquet    what that run found by group, and which schemas tools had
-    places/RUN.parquet  of the last run: PLACES, in which inputs each group was when they were last looked at
+    places/RUN.parquet  of the last run: PLACES, where each group was when last looked at, and what was there
 
 A segment is written under another name and renamed, and counts from the moment when `inputs.parquet`, replaced at once,
 names it: whenever a run is killed, the store opens, and the next run goes on behind the last segment that counts.
@@ -25,6 +25,7 @@ import msgspec
 import polars as pl
 
 from analyzer.errors import InputError, UsageError
+from analyzer.findings.evidence import COUNTED
 from analyzer.frame_masking import masked_frame
 from analyzer.frames import SOURCES
 
@@ -53,6 +54,8 @@ RUNS = pl.Schema(
         "warning": pl.Int64(),
         "info": pl.Int64(),
         "suppressed": pl.Int64(),
+        # Of each rule that had something to look at, its findings and how many of them are suppressed.
+        "rules": pl.List(pl.Struct({"rule": pl.String, "slug": pl.String, "found": pl.Int64, "suppressed": pl.Int64})),
     }
 )
 GROUPS = pl.Schema(
@@ -75,13 +78,22 @@ GROUPS = pl.Schema(
 VERSIONS = pl.Schema(
     {"tool": pl.String(), "role": pl.String(), "schema_id": pl.String(), "sessions": pl.Int64()}
 )  # key: tool, role, schema_id
+MEASURES = ("records", "events", "offers", *COUNTED)
+"""What is counted of a place: records that could be read in its input, events of its session, and of its tool there (of
+all tools where it has none) what is offered and EVIDENCE."""
 PLACES = pl.Schema(
     {
         "group": pl.String(),
+        "rule": pl.String(),
         "input": pl.String(),  # path, credentials hidden; null: of no input, but of all of them together
-        "count": pl.Int64(),
+        "session": pl.String(),
+        "tool": pl.String(),
+        "count": pl.Int64(),  # 0: what the findings of the group point to beside their own places
+        **dict.fromkeys(MEASURES, pl.Int64()),  # when it was found
     }
-)  # key: group, input
+)  # key: group, input, session, tool
+_LATER = {"runs.parquet": ("rules",), "places": ("rule", "session", "tool", *MEASURES)}
+"""Columns that a store of before does not have: they are null."""
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -209,7 +221,9 @@ class Store:
     @staticmethod
     def _read(file: Path, schema: pl.Schema) -> pl.DataFrame:
         try:
-            return pl.read_parquet(file, glob=False).select(list(schema)).cast(schema)
+            frame = pl.read_parquet(file, glob=False)
+            later = {*_LATER.get(file.name, ()), *_LATER.get(file.parent.name, ())} - {*frame.columns}
+            return frame.with_columns(pl.lit(None).alias(name) for name in later).select(list(schema)).cast(schema)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise _damaged(file, error) from error
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import polars as pl
 
+from analyzer.batch.places import BORNE
 from analyzer.batch.store import GROUPS, PLACES, VERSIONS, Store
-from analyzer.masking import masked
-from analyzer.report.trend import CHANGES, KINDS, NOT_LOOKED_AT, SEEN, Trend
+from analyzer.report.trend import CHANGES, KINDS, NOT_LOOKED_AT, SEEN, Trend, Untold
+from analyzer.rules.catalogue import RULES
 
 _TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at", "message")
-_BORNE = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
 
 
 def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
@@ -20,7 +20,7 @@ def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     failure = pl.col("failures").list.first().struct
     of = times.group_by("session").agg(pl.col("since").min(), pl.col("until").max())
     return (
-        findings.filter(~_BORNE)
+        findings.filter(~BORNE)
         .with_columns(
             schema_id=pl.col("contract").struct.field("schema_id"),
             at=pl.concat_str(failure.field("pointer").replace("", "(root)"), failure.field("keyword"), separator=" "),
@@ -41,24 +41,6 @@ def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def places_of(findings: pl.DataFrame) -> pl.DataFrame:
-    """PLACES of FINDINGS that no suppression bears."""
-    return (
-        findings.filter(~_BORNE)
-        .group_by("group", input=pl.col("location").struct.field("file"), maintain_order=True)
-        .agg(count=pl.len().cast(pl.Int64))
-        .with_columns(pl.col("input").map_elements(masked, return_dtype=pl.String))
-        .cast(PLACES)
-        .sort("group", "input")
-    )
-
-
-def unseen(places: pl.DataFrame, looked_at: Iterable[str], *, everything: bool) -> pl.DataFrame:
-    """Of PLACES those that a run did not look at; what is of no input was, where it looked at `everything` there is."""
-    elsewhere = ~pl.col("input").is_in(sorted({str(masked(path)) for path in looked_at}))
-    return places.filter(elsewhere.fill_null(value=not everything))
-
-
 def versions_of(offers: pl.DataFrame) -> pl.DataFrame:
     """VERSIONS of OFFERS."""
     return (
@@ -70,9 +52,18 @@ def versions_of(offers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def borne_of(findings: pl.DataFrame) -> pl.Series:
-    """The groups of FINDINGS that a suppression bears: what is in them is there, though it does not count."""
-    return findings.filter(_BORNE)["group"].unique().sort()
+def borne_of(findings: pl.DataFrame) -> pl.DataFrame:
+    """`group, why` of FINDINGS that a suppression bears: what is in them is there, though it does not count."""
+    return findings.filter(BORNE).group_by("group").agg(why=pl.col("suppressed").struct.field("reason").first())
+
+
+def rules_of(findings: pl.DataFrame, ran: Collection[str]) -> list[dict[str, Any]]:
+    """The `rules` of RUNS: those that `ran`, how much each found and how much of it is suppressed."""
+    slugs = {rule.code: rule.slug for rule in RULES}
+    counts = findings.group_by("rule").agg(pl.len(), BORNE.sum().alias("borne"))
+    known = {rule: (found, borne) for rule, found, borne in counts.iter_rows()}
+    rows = ((rule, *known.get(rule, (0, 0))) for rule in sorted(ran))
+    return [{"rule": rule, "slug": slugs[rule], "found": found, "suppressed": borne} for rule, found, borne in rows]
 
 
 def trend_of(
@@ -81,12 +72,14 @@ def trend_of(
     groups: pl.DataFrame,
     versions: pl.DataFrame,
     *,
-    borne: pl.Series,
+    borne: pl.DataFrame,
     away: pl.DataFrame,
+    untold: Untold,
 ) -> Trend:
     """What the run changed, beside the runs that the store holds.
 
-    `borne` are the groups with suppressed findings, `away` the PLACES of earlier runs that this one did not look at.
+    `borne` are the groups with suppressed findings, `away` the PLACES of earlier runs that this one did not look at,
+    both with `why`.
     """
     runs = store.runs()
     before = runs.sort("run").tail(1).to_dicts()
@@ -105,7 +98,7 @@ def trend_of(
     )
     known = pl.col("group").is_in(there.implode()) | (pl.col("before") > 0)
     change = (
-        pl.when((pl.col("count") == 0) & pl.col("group").is_in(borne.implode()))
+        pl.when((pl.col("count") == 0) & pl.col("group").is_in(borne["group"].implode()))
         .then(pl.lit("suppressed"))
         .when((pl.col("count") == 0) & pl.col("group").is_in(away["group"].implode()))
         .then(pl.lit(NOT_LOOKED_AT))
@@ -117,12 +110,17 @@ def trend_of(
         .then(pl.lit("new"))
         .otherwise(pl.lit("recurring"))
     )
+    reasons = pl.concat(
+        rows.unique("group", keep="first", maintain_order=True).select(pl.lit(kind).alias("change"), "group", "why")
+        for kind, rows in (("suppressed", borne), (NOT_LOOKED_AT, away))
+    )
     columns = [pl.coalesce(pl.col(name), pl.col(f"{name}_before")) for name in _TOLD[1:]]
     order = pl.col("severity").replace_strict({"error": 0, "warning": 1, "info": 2}, default=3)
     changes = (
         both.select(change.alias("change"), "group", *columns, "count", "before")
+        .join(reasons, on=["change", "group"], how="left")
         .sort(pl.col("change").replace_strict({name: at for at, name in enumerate(KINDS)}), order, "rule", "group")
-        .cast(CHANGES)
+        .select(pl.col(name).cast(of) for name, of in CHANGES.items())
     )
     tools = pl.concat([VERSIONS.to_frame(), *(store.schemas(number) for number in runs["run"])])
     fresh = versions.join(tools, on=["tool", "role", "schema_id"], how="anti").filter(
@@ -134,6 +132,7 @@ def trend_of(
         changes=changes,
         versions=fresh.sort("tool", "role", "schema_id"),
         seen=_seen([*history, (run["run"], groups)]),
+        untold=untold,
     )
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     "--since", metavar="TIME", help="Only inputs written at or after this: 2026-11-30, or with T06:00, in UTC."
 )
 @click.option("--until", metavar="TIME", help="Only inputs written before this.")
+@click.option("--baseline", metavar="FILE", help="What it holds is known and does not decide; what is new does.")
 @click.option("--verify", is_flag=True, help="Take the digest of inputs that look unchanged.")
 @click.option(
     "--segment-size",
@@ -99,6 +100,7 @@ def command(
     ignore: tuple[str, ...],
     since: str | None,
     until: str | None,
+    baseline: str | None,
     verify: bool,
     segment_size: int,
     jobs: int,
@@ -140,9 +142,11 @@ def command(
     from analyzer.batch import Store, Terms, Wanted, nightly
     from analyzer.cli.following import following
     from analyzer.cli.progress import progress
+    from analyzer.findings.baseline import load as load_baseline
     from analyzer.report import trend
     from analyzer.report.version import version
 
+    known = None if baseline is None else load_baseline(baseline)
     contracts, problems = _contracts(given)
     terms = Terms(
         contracts=contracts,
@@ -159,6 +163,7 @@ def command(
         given["paths"],
         terms,
         suppressions=asked["suppressions"],
+        baseline=known,
         problems=problems,
         jobs=jobs,
         engine=engine,

@@ -60,7 +60,7 @@ def dressed(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     failures = _failures(hits, trace)
     hits = hits.drop("failures").join(failures, on="hit", how="left", maintain_order="left")
     hits = _located(_grouped(hits)).with_columns(
-        tool=_bare("tool"),
+        tool=bare("tool"),
         message=_shown(hits["message"]),
         hint=_shown(hits["hint"]),
         suppressed=pl.lit(None, FINDINGS["suppressed"]),
@@ -162,7 +162,7 @@ def _path(pointer: str) -> str:
     return visible(pointers.path(pointer), limit=400)
 
 
-def _bare(column: str) -> pl.Expr:
+def bare(column: str) -> pl.Expr:
     """`function::NAME` as NAME, `mcp:SERVER:NAME` as SERVER/NAME, `namespace:NS:NAME` as NS.NAME."""
     parts = pl.col(column).str.splitn(":", 3).struct
     kind, server, name = (parts.field(f"field_{index}") for index in range(3))

@@ -12,6 +12,7 @@ from functools import reduce
 import polars as pl
 
 from analyzer.contracts.versions import TALLIES, tallied
+from analyzer.findings.evidence import EVIDENCE, evidence_of
 from analyzer.frames import CALLS, RESULTS, SESSIONS, TURNS, Frames
 
 MOST_CALLS = 5_000
@@ -63,6 +64,7 @@ DETAILS: dict[str, pl.Schema] = {
         }
     ),
     "tallies": TALLIES,
+    "evidence": EVIDENCE,
 }
 """The frames that details are."""
 
@@ -84,6 +86,7 @@ def details_of(frames: Frames, found: pl.DataFrame) -> Frames:
             "drawn_turns": frames["turns"].join(drawn, on="session", how="semi", maintain_order="left"),
             "drawn_calls": _drawn_calls(frames, drawn, answers),
             "tallies": tallied(frames),
+            "evidence": evidence_of(frames),
         }
     )
 

@@ -1,9 +1,9 @@
-"""The trend of a batch on paper and as JSON: what is new, fixed or recurring, and how often per thousand calls."""
+"""The trend of a batch on paper and as JSON: what is new, fixed or recurring, how often, and what was not read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -13,11 +13,14 @@ from analyzer.report.json import encoded
 from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
+if TYPE_CHECKING:
+    from analyzer.auditing import Audit
+
 SCHEMA = "analyzer.trend/v1"
 
 FRESH = ("new", "returned")
 NOT_LOOKED_AT = "not looked at"
-"""Was found in inputs that this run did not look at: gone, out of its time, or not to be read."""
+"""Was found where this run did not look, or had less to judge by (see `analyzer.batch.places`)."""
 KINDS = (*FRESH, "recurring", "suppressed", NOT_LOOKED_AT, "fixed")
 CHANGES = pl.Schema(
     {
@@ -33,6 +36,7 @@ CHANGES = pl.Schema(
         "message": pl.String(),
         "count": pl.Int64(),
         "before": pl.Int64(),
+        "why": pl.String(),  # it is suppressed, or was not looked at
     }
 )
 SEEN = pl.Schema(
@@ -50,6 +54,35 @@ _MOST = 20  # groups of one kind told
 
 
 @dataclass(frozen=True)
+class Untold:
+    """What a run has no answer to, and what is wrong with its suppressions."""
+
+    unrecognised: tuple[str, ...] = ()
+    """Inputs that should be logs, and of which nothing was recognised; they decide the status."""
+    left_out: tuple[str, ...] = ()
+    """Inputs in folders that are no logs."""
+    unread: tuple[str, ...] = ()
+    """What could not be read, in words."""
+    notes: tuple[str, ...] = ()
+    """Of suppressions that have expired or suppress nothing, and of the baseline."""
+
+    @classmethod
+    def of(cls, audit: Audit) -> Untold:
+        """What an audit leaves open."""
+        broken = [
+            f"{each['path']}: {each['unreadable']} of {counted(each['records'], 'record')} cannot be read"
+            for each in audit.inputs
+            if each["format"] and each["unreadable"]
+        ]
+        return cls(
+            tuple(each["path"] for each in audit.inputs if not each["format"]),
+            tuple(audit.unrecognised),
+            (*map(str, audit.problems), *broken),
+            tuple(audit.notes),
+        )
+
+
+@dataclass(frozen=True)
 class Trend:
     """What a run changed."""
 
@@ -63,24 +96,46 @@ class Trend:
     """Schemas that a known tool did not have in any earlier run: tool, role, schema_id, sessions."""
     seen: pl.DataFrame
     """SEEN: when everything that findings name was found first and last."""
+    untold: Untold = Untold()
 
     def count(self, kind: str) -> int:
         """How many groups changed so."""
         return self.changes.filter(pl.col("change") == kind).height
 
     def rates(self) -> list[dict[str, Any]]:
-        """Findings per thousand calls by rule, in this run and in the last one."""
-        calls, past = self.run["calls"], (self.before or {}).get("calls")
-        rows = self.changes.group_by("rule", "slug").agg(pl.col("count", "before").sum()).sort("rule")
-        return [
+        """Findings per thousand calls by rule, in this run and in the last one: suppressed ones count, and are told.
+
+        None where the rule did not run, and so in a run whose store did not keep that yet.
+        """
+        now, past = _rates_of(self.run), _rates_of(self.before or {})
+        slugs = {
+            **{rule: row["slug"] for rule, row in past.items()},
+            **{rule: row["slug"] for rule, row in now.items()},
+        }
+        rows = [
             {
-                "rule": row["rule"],
-                "slug": row["slug"],
-                "rate": round(row["count"] * 1000 / calls, 3) if calls else None,
-                "before": round(row["before"] * 1000 / past, 3) if past else None,
+                "rule": rule,
+                "slug": slugs[rule],
+                **{name: now.get(rule, {}).get(name) for name in ("rate", "suppressed")},
+                "before": past.get(rule, {}).get("rate"),
+                "suppressed_before": past.get(rule, {}).get("suppressed"),
             }
-            for row in rows.iter_rows(named=True)
+            for rule in sorted(slugs)
         ]
+        return [row for row in rows if row["rate"] or row["before"]]
+
+
+def _rates_of(run: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """By rule `slug`, `rate` and `suppressed`, which is the part of the rate that is."""
+    calls = run.get("calls")
+    return {
+        each["rule"]: {
+            "slug": each["slug"],
+            "rate": round(each["found"] * 1000 / calls, 3) if calls else None,
+            "suppressed": round(each["suppressed"] * 1000 / calls, 3) if calls else None,
+        }
+        for each in run.get("rules") or ()
+    }
 
 
 def page(
@@ -96,9 +151,11 @@ def page(
     paper = Paper(width=width, colour=colour)
     run, before = trend.run, trend.before
     kept = run["inputs"] - run["audited"]
+    odd = (("not recognised", trend.untold.unrecognised), ("left out", trend.untold.left_out))
     paper.wrapped(
         (f"run {run['run']}: ", "head"),
-        f"{counted(run['inputs'], 'input')}, {run['audited']} audited, {kept} from the store; "
+        f"{counted(run['inputs'], 'input')}, {run['audited']} audited, {kept} from the store"
+        f"{''.join(f', {len(paths)} {what}' for what, paths in odd if paths)}; "
         f"{counted(run['sessions'], 'session')}, {counted(run['calls'], 'call')}; {covered(summary)}",
     )
     if before is None:
@@ -109,6 +166,7 @@ def page(
         paper.wrapped(f"since run {before['run']} ({day}), by kind of fault: {told}")
         if (before["version"], before["options"]) != (run["version"], run["options"]):
             paper.wrapped("that run had other contracts, settings or another version of the analyzer", hang=2)
+    _untold(paper, trend.untold)
     for kind in KINDS:
         if before is not None or kind == "new":
             rows = trend.changes.filter(pl.col("change") == kind)
@@ -133,6 +191,22 @@ def page(
     return paper.text()
 
 
+def _untold(paper: Paper, untold: Untold) -> None:
+    """What was not read and so not audited, before what was found in the rest."""
+    unread = [
+        *(f"{path}: not recognised as any format, or empty" for path in untold.unrecognised),
+        *untold.unread,
+    ]
+    left_out = [f"{path}: no log by its name, and not recognised" for path in untold.left_out]
+    told = (("Not read", unread, "error"), ("Left out", left_out, ""), ("Suppressions", untold.notes, "warning"))
+    for head, lines, style in told:
+        if lines:
+            paper.heading(head)
+        for line in lines[:_MOST]:
+            paper.wrapped((visible(line, limit=600), style), indent=2, hang=2)
+        _more(paper, len(lines))
+
+
 def _fresh(paper: Paper, kind: str, rows: pl.DataFrame, findings: pl.DataFrame) -> None:
     """What nobody has looked at yet: what is wrong, and where the first of each kind is."""
     if not rows.height:
@@ -148,7 +222,7 @@ def _fresh(paper: Paper, kind: str, rows: pl.DataFrame, findings: pl.DataFrame) 
         paper.wrapped(visible(row["message"] or "", limit=300), indent=4)
         if places.get(row["group"]) is not None:
             labelled(paper, "at ", place_of(places[row["group"]]), 4, 3)
-    _more(paper, rows)
+    _more(paper, rows.height)
 
 
 def _known(paper: Paper, kind: str, rows: pl.DataFrame) -> None:
@@ -161,15 +235,16 @@ def _known(paper: Paper, kind: str, rows: pl.DataFrame) -> None:
         if not row["count"]:
             times = f"was {row['before']}"
         tool = visible(row["tool"] or "-", limit=30)
-        what = visible(f"{row['slug']} {row['at'] or ''}", limit=300)
+        why = f": {row['why']}" if row["why"] else ""
+        what = visible(f"{row['slug']} {row['at'] or ''}".rstrip() + why, limit=300)
         table.append([(row["severity"], row["severity"]), row["rule"], tool, times, what])
     paper.table(table, indent=2, right=[3], wrap_last=True)
-    _more(paper, rows)
+    _more(paper, rows.height)
 
 
-def _more(paper: Paper, rows: pl.DataFrame) -> None:
-    if rows.height > _MOST:
-        paper.line((f"and {rows.height - _MOST} more: --output-format json has all", "dim"), indent=2)
+def _more(paper: Paper, count: int) -> None:
+    if count > _MOST:
+        paper.line((f"and {count - _MOST} more: --output-format json has all", "dim"), indent=2)
 
 
 def _rates(paper: Paper, trend: Trend) -> None:
@@ -178,13 +253,21 @@ def _rates(paper: Paper, trend: Trend) -> None:
         return
     paper.heading("Per thousand calls")
     paper.table(
-        [
-            [row["rule"], row["slug"], _number(row["rate"]), f"was {_number(row['before'])}" if trend.before else ""]
-            for row in rates
-        ],
+        [[row["rule"], row["slug"], _number(row["rate"]), _compared(row, first=trend.before is None)] for row in rates],
         indent=2,
         right=[2],
     )
+
+
+def _compared(row: dict[str, Any], *, first: bool) -> str:
+    """The rate before, and what is suppressed now and was."""
+    told = [] if first else [f"was {_number(row['before'])}"]
+    now, past = row["suppressed"] or 0, row["suppressed_before"] or 0
+    if now or past:
+        told.append(f"suppressed of it {_number(now)}" + ("" if first else f", was {_number(past)}"))
+    if row["rate"] is None:
+        told.append("the rule did not run")
+    return "; ".join(told)
 
 
 def _number(rate: float | None) -> str:
@@ -201,6 +284,7 @@ def pieces(trend: Trend) -> list[bytes]:
         "versions": trend.versions.to_dicts(),
         "rates": trend.rates(),
         "seen": [_dated(row) for row in trend.seen.to_dicts()],
+        **asdict(trend.untold),
     }
     return [encoded(document), b"\n"]
 

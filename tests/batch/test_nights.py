@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -12,16 +13,20 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from analyzer import audit
 from analyzer.batch import Night, Store, Terms
 from analyzer.batch.segments import audit_segment
+from analyzer.batch.store import MEASURES
 from analyzer.batch.workers import Here
+from analyzer.cli import exits
 from analyzer.config import Suppression
+from analyzer.contracts.files import load_contracts
 from analyzer.errors import InputError, UsageError
 from analyzer.report import html
-from analyzer.report.trend import page
+from analyzer.report.trend import page, pieces
 from analyzer.trace import Settings
 from tests.audit.wire import CLOSED
 from tests.batch.nights import changed, log, run, story, told
@@ -138,6 +143,106 @@ def test_what_was_not_looked_at_is_not_fixed(way: str, tmp_path: Path) -> None:
     bad.unlink(missing_ok=True)
     bad.write_bytes(kept)
     assert _arg001(run(store, logs)) == [("recurring", 2, 2)], "it never went away"
+
+
+def _kinds(night: Night) -> set[str]:
+    return set(changed(night))
+
+
+@pytest.mark.parametrize("left", [b"", bytes(range(256)) * 12, b'{"house": 1}\n' * 9], ids=["empty", "random", "house"])
+def test_what_was_overwritten_with_what_is_no_log_is_not_fixed(left: bytes, tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    bad = log(logs, "a.ndjson", story("s1", BAD), story("s2", BAD))
+    log(logs, "b.ndjson", story("s3", GOOD))
+    run(store, logs)
+    kept = bad.read_bytes()
+    bad.write_bytes(left)
+    night = run(store, logs)
+    assert _arg001(night) == [("not looked at", 0, 2)]
+    assert "fixed" not in _kinds(night)
+    told = page(night.trend, night.audit.summary, night.audit.findings, next_command="x", width=1000)
+    assert "1 not recognised" in told.splitlines()[0]
+    assert f"{bad}: not recognised" in told
+    assert "its input was not read" in told
+    assert json.loads(b"".join(pieces(night.trend)))["unrecognised"] == [str(bad)]
+    assert exits.decide(night.audit) == exits.UNREAD
+    assert _kinds(run(store, logs)) == set(), "told once"
+    bad.write_bytes(kept)
+    assert _kinds(run(store, logs)) == {"recurring"}, "it never went away"
+
+
+def _shortened(logs: Path) -> None:
+    log(logs, "a.ndjson", story("s1", BAD)[:1], story("s2", GOOD))
+
+
+def _without_the_session(logs: Path) -> None:
+    log(logs, "a.ndjson", story("s8", GOOD), story("s2", GOOD))
+
+
+def _another_call(logs: Path) -> None:
+    log(logs, "a.ndjson", story("s1", GOOD, tool="put"), story("s2", GOOD))
+
+
+def _without_a_schema(logs: Path) -> None:
+    log(logs, "a.ndjson", story("s1", BAD, schema=None), story("s2", GOOD))
+
+
+@pytest.mark.parametrize("change", [_shortened, _without_the_session, _another_call, _without_a_schema])
+def test_what_has_lost_its_evidence_is_not_fixed(change: Callable[[Path], None], tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    log(logs, "a.ndjson", story("s1", BAD), story("s2", GOOD))
+    log(logs, "b.ndjson", story("s3", GOOD))
+    run(store, logs)
+    change(logs)
+    for _ in range(2):  # what was not looked at once is not fixed the next time either
+        log(logs, "b.ndjson", story("s3", GOOD), story("s4", GOOD))
+        assert [each for each in _arg001(run(store, logs)) if each[0] == "fixed"] == []
+    log(logs, "a.ndjson", story("s1", GOOD), story("s2", GOOD))
+    assert _arg001(run(store, logs)) == [("fixed", 0, 1)]
+
+
+def test_what_other_terms_do_not_judge_is_not_fixed(tmp_path: Path) -> None:
+    logs, store, file = tmp_path / "logs", tmp_path / "store", tmp_path / "contracts.json"
+    closed = {"type": "object", "properties": {"id": {"type": "string"}}, "additionalProperties": False}
+    out = {"type": "object", "required": ["done"]}
+    file.write_text(json.dumps({"get": {"arguments": closed, "output": out}, "put": {"output": out}}))
+    log(logs, "a.ndjson", story("s1", BAD, schema={}), story("s2", GOOD, tool="put"))
+    terms = Terms(contracts=load_contracts([file]))
+    first = run(store, logs, terms=terms)
+    rules = {"OUT005", "RUN001"}
+    assert rules <= set(changed(first)["new"])
+    file.write_text(json.dumps({"put": {"output": {}}}))  # OUT005 runs still, but not on what it found
+    for less in (Terms(), Terms(contracts=load_contracts([file])), replace(terms, ignore=["OUT005", "RUN001"])):
+        night = run(store, logs, terms=less)
+        assert "fixed" not in _kinds(night), less
+        assert rules.isdisjoint({row["rule"] for row in night.trend.rates() if row["rate"] is not None and row["before"]})
+        assert not rules & set(changed(night).get("new", ()))
+    again = run(store, logs, terms=terms)
+    assert rules <= set(changed(again)["recurring"]), "it never went away"
+    assert _kinds(again) == {"recurring"}
+
+
+def test_a_rule_that_did_not_run_has_no_rate(tmp_path: Path, logs: Path) -> None:
+    run(tmp_path / "store", logs)
+    night = run(tmp_path / "store", logs, terms=Terms(ignore=["ARG001"]))
+    (rate,) = [row for row in night.trend.rates() if row["rule"] == "ARG001"]
+    assert (rate["rate"], rate["before"]) == (None, 400.0)
+    told = page(night.trend, night.audit.summary, night.audit.findings, next_command="x", width=200)
+    assert "was 400.00; the rule did not run" in told
+    assert "args-violate-schema" in told.split("Not looked at")[1], "and why"
+    assert "the rule did not run" in told.split("Not looked at")[1].split("Per thousand")[0]
+
+
+def test_what_two_inputs_show_together_is_fixed_only_when_both_were_looked_at(tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    log(logs, "a.ndjson", story("s1", GOOD))
+    other = log(logs, "b.ndjson", story("s2", GOOD, schema={**CLOSED, "properties": {"id": {"type": "integer"}}}))
+    first = run(store, logs).trend.changes
+    drifts = set(first.filter(first["rule"].str.starts_with("DRIFT"))["rule"])
+    assert drifts
+    other.write_text("")
+    last = run(store, logs).trend.changes
+    assert drifts <= set(last.filter(last["change"] == "not looked at")["rule"])
 
 
 def test_what_is_gone_when_it_is_looked_at_again_is_fixed(tmp_path: Path) -> None:
@@ -366,6 +471,50 @@ def test_what_is_suppressed_is_not_told_as_fixed(tmp_path: Path, logs: Path) -> 
     assert "fixed" not in changed(night)
     assert "suppressed" not in changed(run(store, logs, suppressions=borne)), "told once"
     assert changed(run(store, logs))["returned"] == ["ARG001"]
+
+
+def test_suppressing_is_no_improvement_of_the_rate(tmp_path: Path, logs: Path) -> None:
+    store, borne = tmp_path / "store", [Suppression("known", date(9999, 1, 1), rule="ARG001", session="s2")]
+    run(store, logs)
+    night = run(store, logs, suppressions=borne)
+    (rate,) = [row for row in night.trend.rates() if row["rule"] == "ARG001"]
+    assert rate["rate"] == rate["before"] == 400.0
+    assert (rate["suppressed"], rate["suppressed_before"]) == (200.0, 0.0)
+    told = page(night.trend, night.audit.summary, night.audit.findings, next_command="x", width=200)
+    assert "400.00  was 400.00; suppressed of it 200.00, was 0.00" in told
+    night = run(store, logs, suppressions=[Suppression("see ticket 17", date(9999, 1, 1), rule="ARG001")])
+    told = page(night.trend, night.audit.summary, night.audit.findings, next_command="x", width=200)
+    assert "see ticket 17" in told
+    assert night.trend.changes.filter(change="suppressed", rule="ARG001")["why"].unique().to_list() == ["see ticket 17"]
+
+
+def test_a_suppression_that_has_expired_is_told(tmp_path: Path, logs: Path) -> None:
+    night = run(tmp_path / "store", logs, suppressions=[Suppression("known", date(2020, 1, 1), rule="ARG001")])
+    told = page(night.trend, night.audit.summary, night.audit.findings, next_command="x", width=200)
+    assert "expired on 2020-01-01" in told
+    assert "expired on 2020-01-01" in json.loads(b"".join(pieces(night.trend)))["notes"][0]
+
+
+def test_what_a_folder_holds_beside_logs_is_told(tmp_path: Path, logs: Path) -> None:
+    (logs / "README.md").write_text("no log\n")
+    (logs / "broken.ndjson.gz").write_bytes(b"\x1f\x8b\x08\x00rubbish")
+    night = run(tmp_path / "store", logs)
+    told = page(night.trend, night.audit.summary, night.audit.findings, next_command="x", width=1000)
+    document = json.loads(b"".join(pieces(night.trend)))
+    assert document["left_out"] == [str(logs / "README.md")]
+    assert str(logs / "README.md") in told.split("Left out")[1]
+    assert any("broken.ndjson.gz" in each for each in document["unread"])
+    assert "broken.ndjson.gz" in told.split("Not read")[1].split("Left out")[0]
+
+
+def test_a_store_of_before_is_read(tmp_path: Path, logs: Path) -> None:
+    store = tmp_path / "store"
+    run(store, logs)
+    for file, gone in (("runs.parquet", ["rules"]), ("places/1.parquet", ["rule", "session", "tool", *MEASURES])):
+        pl.read_parquet(store / file).drop(gone).write_parquet(store / file)
+    night = run(store, logs)
+    assert _kinds(night) == {"recurring"}
+    assert {row["before"] for row in night.trend.rates()} == {None}
 
 
 def test_a_process_that_dies_fails_no_input_beside_its_own(

@@ -11,6 +11,7 @@ from analyzer.auditing.windows.session import Numbers
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.contracts.versions import TALLIES, tallied
 from analyzer.findings.details import DETAILS, MOST_MARKS, details_of, with_texts
+from analyzer.findings.evidence import added, evidence_of
 from analyzer.findings.kept import anew
 from analyzer.frames import CALLS, RESULTS, VERDICTS, Frames
 from analyzer.trace import Trace
@@ -24,7 +25,8 @@ def details_part(part: Trace) -> Frames:
     first = part.calls["call"].head(MOST_MARKS).implode()
     verdicts = part.verdicts.filter((pl.col("role") == "arguments") & pl.col("call").is_in(first))
     made = {"sessions": part.sessions, "offers": part.offers, "verdicts": part.verdicts}
-    return {"marked": verdicts.select(_NARROW), "tallies": tallied(made)}
+    evidence = evidence_of({"calls": part.calls, "results": part.results, "verdicts": part.verdicts})
+    return {"marked": verdicts.select(_NARROW), "tallies": tallied(made), "evidence": evidence}
 
 
 def details_of_windows(shelf: Shelf, numbers: Numbers, index: Index, known: Frames, found: pl.DataFrame) -> Frames:
@@ -50,6 +52,7 @@ def details_of_windows(shelf: Shelf, numbers: Numbers, index: Index, known: Fram
     details["spans"] = details["spans"].with_columns(calls=pl.lit(numbers.calls.height, pl.Int64))
     details["told_calls"] = _with_texts(shelf, numbers, frames["results"], details["told_calls"])
     details["tallies"] = _added(shelf.whole("tallies"))
+    details["evidence"] = added(shelf.whole("evidence"))
     return {name: details[name].select(list(schema)) for name, schema in DETAILS.items()}
 
 
