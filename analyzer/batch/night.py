@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -314,7 +315,7 @@ class _Run:
         runs = store.runs()
         number = 1 + max(runs["run"], default=0)
         found = audit.summary["findings"]
-        run = {
+        run: dict[str, Any] = {
             "run": number,
             "started": self._started,
             "ended": datetime.now(UTC),
@@ -324,7 +325,6 @@ class _Run:
             "audited": audited,
             **{name: audit.summary[name] for name in ("sessions", "calls", "results", "coverage")},
             **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
-            "rules": rules_of(audit.findings, audit.ran),
         }
         groups, versions = groups_of(audit.findings, details["spans"]), versions_of(audit.frames["offers"])
         looked_at = self._known.filter(pl.col("segment").is_in(list(self._live)))
@@ -338,6 +338,7 @@ class _Run:
         )
         places = places_of(audit.findings, sight)
         away = unseen(store.places(number - 1), places, sight)
+        run["rules"] = rules_of(audit.findings, audit.ran, away)
         trend = trend_of(
             store, run, groups, versions, borne=borne_of(audit.findings), away=away, untold=Untold.of(audit)
         )

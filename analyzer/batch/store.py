@@ -54,7 +54,7 @@ RUNS = pl.Schema(
         "warning": pl.Int64(),
         "info": pl.Int64(),
         "suppressed": pl.Int64(),
-        # Of each rule that had something to look at, its findings and how many of them are suppressed.
+        # Of each rule that looked at all it had found before: its findings, and how many of them are suppressed.
         "rules": pl.List(pl.Struct({"rule": pl.String, "slug": pl.String, "found": pl.Int64, "suppressed": pl.Int64})),
     }
 )

@@ -57,12 +57,15 @@ def borne_of(findings: pl.DataFrame) -> pl.DataFrame:
     return findings.filter(BORNE).group_by("group").agg(why=pl.col("suppressed").struct.field("reason").first())
 
 
-def rules_of(findings: pl.DataFrame, ran: Collection[str]) -> list[dict[str, Any]]:
-    """The `rules` of RUNS: those that `ran`, how much each found and how much of it is suppressed."""
+def rules_of(findings: pl.DataFrame, ran: Collection[str], away: pl.DataFrame) -> list[dict[str, Any]]:
+    """The `rules` of RUNS: those that `ran`, how much each found and how much of it is suppressed.
+
+    Nothing found is no number where there are PLACES `away` in which it was found before.
+    """
     slugs = {rule.code: rule.slug for rule in RULES}
     counts = findings.group_by("rule").agg(pl.len(), BORNE.sum().alias("borne"))
     known = {rule: (found, borne) for rule, found, borne in counts.iter_rows()}
-    rows = ((rule, *known.get(rule, (0, 0))) for rule in sorted(ran))
+    rows = ((rule, *known.get(rule, (0, 0))) for rule in sorted({*ran} - ({*away["rule"]} - known.keys())))
     return [{"rule": rule, "slug": slugs[rule], "found": found, "suppressed": borne} for rule, found, borne in rows]
 
 

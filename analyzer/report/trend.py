@@ -105,7 +105,8 @@ class Trend:
     def rates(self) -> list[dict[str, Any]]:
         """Findings per thousand calls by rule, in this run and in the last one: suppressed ones count, and are told.
 
-        None where the rule did not run, and so in a run whose store did not keep that yet.
+        None where the rule did not run, or found nothing and did not look again at what it had found; and in a run of a
+        store that did not keep that yet.
         """
         now, past = _rates_of(self.run), _rates_of(self.before or {})
         slugs = {
@@ -266,7 +267,7 @@ def _compared(row: dict[str, Any], *, first: bool) -> str:
     if now or past:
         told.append(f"suppressed of it {_number(now)}" + ("" if first else f", was {_number(past)}"))
     if row["rate"] is None:
-        told.append("the rule did not run")
+        told.append("not looked at")
     return "; ".join(told)
 
 
