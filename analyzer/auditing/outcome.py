@@ -35,7 +35,7 @@ class Audit:
     ran: list[str] = field(default_factory=list)
     """Codes of the rules that had something to look at."""
     lost: list[str] = field(default_factory=list)
-    """What the baseline had judged and this audit has not; it is among the notes too."""
+    """What the baseline, or the last night, had judged and this audit has not; it is among the notes too."""
     unrecognised: list[str] = field(default_factory=list)
     crashed: list[tuple[str, str]] = field(default_factory=list)
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)

@@ -17,7 +17,7 @@ import polars as pl
 
 from analyzer.auditing import Audit, chosen, gathered, held_to
 from analyzer.batch.inputs import digest, inputs_of
-from analyzer.batch.places import places_of, sight_of, unseen
+from analyzer.batch.places import lost_of, places_of, sight_of, unseen
 from analyzer.batch.segments import Answer, Terms, audit_segment
 from analyzer.batch.store import INPUTS, PLACES, Store, by_segment
 from analyzer.batch.trend import borne_of, groups_of, rules_of, trend_of, versions_of
@@ -117,7 +117,7 @@ class _Run:
         self._store, self._wanted, self._progress = store, wanted, progress
         self._started = datetime.now(UTC)
         self._options = wanted.terms.digest()
-        self._known = store.inputs()
+        self._known = self._before = store.inputs()
         numbers = dict(self._known.select("path", "source").iter_rows())
         found, self._missing = inputs_of(
             wanted.paths, numbers, store=str(store.folder), since=wanted.since, until=wanted.until
@@ -339,9 +339,11 @@ class _Run:
         places = places_of(audit.findings, sight)
         away = unseen(store.places(number - 1), places, sight)
         run["rules"] = rules_of(audit.findings, audit.ran, away)
-        trend = trend_of(
-            store, run, groups, versions, borne=borne_of(audit.findings), away=away, untold=Untold.of(audit)
-        )
+        trend = trend_of(store, run, groups, versions, borne=borne_of(audit.findings), away=away)
+        asked = [rule.code for rule in chosen(wanted.terms.select, wanted.terms.ignore)]
+        lost = lost_of(trend.changes, self._before, looked_at, asked=asked)
+        audit = replace(audit, lost=[*audit.lost, *lost], notes=[*audit.notes, *lost])
+        trend = replace(trend, untold=Untold.of(audit))
         store.close_run(run, groups, versions, pl.concat([places, away.select(list(PLACES))]))
         return Night(audit, trend, tuple(path for path, _ in self._failed))
 

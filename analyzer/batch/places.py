@@ -20,6 +20,7 @@ from analyzer.findings.evidence import COUNTED
 from analyzer.masking import masked
 
 BORNE = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
+IDLE, LESS = "the rule did not run", "less of it is recorded or judged"
 _KEY = ("input", "session", "tool")
 
 
@@ -102,20 +103,45 @@ def unseen(places: pl.DataFrame, found: pl.DataFrame, sight: Sight) -> pl.DataFr
     )
     nowhere = pl.col("input").is_null() & pl.col("session").is_null()
     why = (
-        pl.when(~pl.col("rule").is_in(list(sight.ran)).fill_null(value=True))
-        .then(pl.lit("the rule did not run"))
-        .when(nowhere & (not sight.everything))
+        pl.when(nowhere & (not sight.everything))
         .then(pl.lit("not all inputs were looked at"))
         .when(pl.col("records_now").is_null())
         .then(pl.lit("its input was not read"))
         .when(pl.col("events_now").is_null())
         .then(pl.lit("its session is not there"))
+        .when(~pl.col("rule").is_in(list(sight.ran)).fill_null(value=True))
+        .then(pl.lit(IDLE))
         .when(less)
-        .then(pl.lit("less of it is recorded or judged"))
+        .then(pl.lit(LESS))
     )
     whole = pl.concat([places, now], how="horizontal").select(*PLACES, why=why)
     key = ["group", *_KEY]
     return whole.filter(pl.col("why").is_not_null()).join(found, on=key, how="anti", nulls_equal=True)
+
+
+def lost_of(changes: pl.DataFrame, before: pl.DataFrame, inputs: pl.DataFrame, *, asked: Collection[str]) -> list[str]:
+    """What the last run had and this one has not, though it is there: a sentence for each input and rule.
+
+    Of CHANGES what was not looked at, if its rule was `asked` for; SOURCES `before` and now, by the number of an input.
+    """
+    readable = pl.col("records") - pl.col("unreadable")
+    both = (
+        inputs.filter(pl.col("format") != "")
+        .select("source", "path", now=readable)
+        .join(before.filter(pl.col("format") != "").select("source", was=readable), on="source")
+        .filter(pl.col("now") < pl.col("was"))
+    )
+    shorter = [
+        f"{path}: {was} records could be read in the last run, and {now} now" for _, path, now, was in both.rows()
+    ]
+    idle = (
+        changes.filter(pl.col("why").is_in([IDLE, LESS]) & pl.col("rule").is_in(list(asked)))
+        .group_by("rule", "slug", "why")
+        .agg(pl.len())
+        .sort("rule", "why")
+    )
+    told = "not looked at again is what {rule} {slug} found in the last run ({len} of its kinds of fault): {why}"
+    return [*shorter, *(told.format(**row) for row in idle.iter_rows(named=True))]
 
 
 def _measured(keys: pl.DataFrame, sight: Sight) -> pl.DataFrame:

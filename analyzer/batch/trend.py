@@ -9,7 +9,7 @@ import polars as pl
 
 from analyzer.batch.places import BORNE
 from analyzer.batch.store import GROUPS, PLACES, VERSIONS, Store
-from analyzer.report.trend import CHANGES, KINDS, NOT_LOOKED_AT, SEEN, Trend, Untold
+from analyzer.report.trend import CHANGES, KINDS, NOT_LOOKED_AT, SEEN, Trend
 from analyzer.rules.catalogue import RULES
 
 _TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at", "message")
@@ -77,7 +77,6 @@ def trend_of(
     *,
     borne: pl.DataFrame,
     away: pl.DataFrame,
-    untold: Untold,
 ) -> Trend:
     """What the run changed, beside the runs that the store holds.
 
@@ -135,7 +134,6 @@ def trend_of(
         changes=changes,
         versions=fresh.sort("tool", "role", "schema_id"),
         seen=_seen([*history, (run["run"], groups)]),
-        untold=untold,
     )
 
 

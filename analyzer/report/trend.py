@@ -64,7 +64,7 @@ class Untold:
     unread: tuple[str, ...] = ()
     """What could not be read, in words."""
     notes: tuple[str, ...] = ()
-    """Of suppressions that have expired or suppress nothing, and of the baseline."""
+    """Of suppressions that have expired or suppress nothing; what the baseline or the last run had and this has not."""
 
     @classmethod
     def of(cls, audit: Audit) -> Untold:
@@ -109,10 +109,8 @@ class Trend:
         store that did not keep that yet.
         """
         now, past = _rates_of(self.run), _rates_of(self.before or {})
-        slugs = {
-            **{rule: row["slug"] for rule, row in past.items()},
-            **{rule: row["slug"] for rule, row in now.items()},
-        }
+        away = dict(self.changes.filter(pl.col("change") == NOT_LOOKED_AT)["rule"].value_counts().iter_rows())
+        slugs = {rule: row["slug"] for rule, row in (past | now).items()}
         rows = [
             {
                 "rule": rule,
@@ -120,6 +118,7 @@ class Trend:
                 **{name: now.get(rule, {}).get(name) for name in ("rate", "suppressed")},
                 "before": past.get(rule, {}).get("rate"),
                 "suppressed_before": past.get(rule, {}).get("suppressed"),
+                "not_looked_at": away.get(rule, 0),  # kinds of fault
             }
             for rule in sorted(slugs)
         ]
@@ -199,7 +198,7 @@ def _untold(paper: Paper, untold: Untold) -> None:
         *untold.unread,
     ]
     left_out = [f"{path}: no log by its name, and not recognised" for path in untold.left_out]
-    told = (("Not read", unread, "error"), ("Left out", left_out, ""), ("Suppressions", untold.notes, "warning"))
+    told = (("Not read", unread, "error"), ("Left out", left_out, ""), ("Notes", untold.notes, "warning"))
     for head, lines, style in told:
         if lines:
             paper.heading(head)
@@ -268,6 +267,8 @@ def _compared(row: dict[str, Any], *, first: bool) -> str:
         told.append(f"suppressed of it {_number(now)}" + ("" if first else f", was {_number(past)}"))
     if row["rate"] is None:
         told.append("not looked at")
+    elif row["not_looked_at"]:
+        told.append("not all was looked at again")
     return "; ".join(told)
 
 

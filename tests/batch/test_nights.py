@@ -194,6 +194,9 @@ def test_what_has_lost_its_evidence_is_not_fixed(change: Callable[[Path], None],
     log(logs, "b.ndjson", story("s3", GOOD))
     run(store, logs)
     change(logs)
+    lost = run(store, logs).audit.lost
+    assert bool(lost) == (change is not _without_the_session), "there is as much of it, in another session"
+    assert any(str(logs / "a.ndjson") in each for each in lost) == (change is _shortened)
     for _ in range(2):  # what was not looked at once is not fixed the next time either
         log(logs, "b.ndjson", story("s3", GOOD), story("s4", GOOD))
         assert [each for each in _arg001(run(store, logs)) if each[0] == "fixed"] == []
@@ -215,10 +218,12 @@ def test_what_other_terms_do_not_judge_is_not_fixed(tmp_path: Path) -> None:
     for less in (Terms(), Terms(contracts=load_contracts([file])), replace(terms, ignore=["OUT004", "DRIFT001"])):
         night = run(store, logs, terms=less)
         assert "fixed" not in _kinds(night), less
-        assert rules.isdisjoint(
-            {row["rule"] for row in night.trend.rates() if row["rate"] is not None and row["before"]}
-        )
+        rates = {row["rule"]: row for row in night.trend.rates()}
+        assert all(rates[rule]["rate"] is None or rates[rule]["not_looked_at"] for rule in rules)
+        assert rates["DRIFT001"]["rate"] is None
         assert not rules & set(changed(night).get("new", ()))
+        assert bool(night.audit.lost) == (less.ignore == ()), "what was ignored is no loss"
+        run(store, logs, terms=terms)
     again = run(store, logs, terms=terms)
     assert rules <= set(changed(again)["recurring"]), "it never went away"
     assert _kinds(again) == {"recurring"}
