@@ -44,6 +44,7 @@ FIELDS: dict[str, str] = {
 """What a mapping may say: where in a record of an in-house log each of these stands."""
 
 _HINTS = ("writes", "reads", "free_text", "shell")
+_ARGUMENTS = ("baseline", "contracts", "final_schema", "ignore", "input_format", "jobs", "select")
 _SUPPRESSES = ("rule", "tool", "session", "group", "fingerprint")
 
 
@@ -72,6 +73,17 @@ class Config:
     suppressions: tuple[Suppression, ...] = ()
     mappings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of in-house logs: name of the mapping to field to JMESPath."""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The same as `analyzer.audit` takes it; what tells the command line how to report and end is left out."""
+        asserted = self.flags.get("assert_formats", self.settings.assert_formats)
+        return {
+            **{name: self.flags[name] for name in _ARGUMENTS if name in self.flags},
+            "settings": replace(self.settings, assert_formats=asserted),
+            "suppressions": self.suppressions,
+            "mappings": self.mappings,
+        }
 
 
 def load(file: str | None = None, *, folder: Path | None = None) -> Config:

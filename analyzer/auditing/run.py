@@ -21,7 +21,7 @@ from analyzer.auditing.windows import audit_large
 from analyzer.config import Suppression
 from analyzer.contracts.files import Contracts, load_contracts
 from analyzer.contracts.timeline import SchemaStore
-from analyzer.errors import AnalyzerError, UsageError
+from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.baseline import load as load_baseline
 from analyzer.findings.kept import Kept
 from analyzer.findings.repairs import Repairers
@@ -61,11 +61,15 @@ def audit(
     details: bool = False,
     suppressions: Sequence[Suppression] = (),
     baseline: str | None = None,
+    lenient: bool = False,
     progress: Progress | None = None,
     so_far: Callable[[Audit], None] | None = None,
     each: Callable[[Audit], None] | None = None,
 ) -> Audit:
     """Audit recorded logs: files, folders or `-`.
+
+    All settings are arguments: no analyzer.toml is read by itself, `**analyzer.config.load().arguments` gives the
+    nearest.
 
     `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
     `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
@@ -76,8 +80,10 @@ def audit(
     `so_far` is called with the audit of what has been judged, each time there is more of it and not yet all.
     `each` is called with the audit of every partition, all of whose frames are there, before they go if they are not
     kept: a log of any length can so be gone through. A session is whole in one of them.
-    Whatever could be read is audited; what could not is among `problems` and in the summary. Raises UsageError for
-    options that make no sense.
+    Whatever could be read is audited; what could not, a contract file included, is among `problems` of the audit.
+    Raises InputError where no log could be read at all, ContractFileError where contracts are named and none could be,
+    unless it is `lenient`: then that, too, is only told among `problems`. Raises UsageError for options that make no
+    sense.
     """
     settings = settings or Settings()
     adapters = _adapters(mappings or {})
@@ -85,8 +91,11 @@ def audit(
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
     given = contracts_given(contracts, executed)
+    if given.problems and not given.entries and not lenient:
+        raise given.problems[0]
     before = None if baseline is None else load_baseline(baseline)
-    sources, missing = find([fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)])
+    named = [fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
+    sources, missing = find(named)
     if any(is_once(source.path) for source in sources):
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:
@@ -110,6 +119,8 @@ def audit(
             lots = recording.lots()
             problems: list[AnalyzerError] = [*missing, *recording.problems, *given.problems]
             inputs = recording.source_frame()
+            if not inputs.height and not lenient:
+                raise _nothing_of(named, [*missing, *recording.problems])
             work = partial(
                 audit_partition,
                 contracts=given if pool is None else _portable(given),
@@ -149,6 +160,12 @@ def audit(
         done = together(kept.end(), crashed)
         done = replace(done, frames={**done.frames, **more})
     return done if before is None else held_to(done, before)
+
+
+def _nothing_of(paths: Sequence[str], problems: Sequence[AnalyzerError]) -> AnalyzerError:
+    if problems:
+        return problems[0]
+    return InputError("nothing to read in it", file=paths[0]) if paths else UsageError("no path given")
 
 
 def contracts_given(contracts: Sequence[str], executed: Sequence[str]) -> Contracts:

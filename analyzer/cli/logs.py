@@ -125,6 +125,7 @@ def audited(
             keep_frames=keep_frames,
             details=details,
             baseline=baseline,
+            lenient=True,
             progress=step,
             each=each,
             **asked,

@@ -76,7 +76,7 @@ def workspace(
         def some(done: Audit) -> None:
             so_far(of_audit(name, done))
 
-        return of_audit(name, audit(paths, progress=progress, so_far=some, **(asked or {})))
+        return of_audit(name, audit(paths, lenient=True, progress=progress, so_far=some, **(asked or {})))
 
     return AuditApp(
         name,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer import audit
 from analyzer.config import Config, Suppression, load
 from analyzer.errors import ConfigurationError
 from analyzer.trace import Settings
@@ -128,3 +129,17 @@ def test_lines_are_those_of_pyproject_too(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_a_mistake_when_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot read the configuration: No such file"):
         load(str(tmp_path / "none.toml"))
+
+
+def test_the_python_interface_takes_what_was_loaded(tmp_path: Path, root: Path) -> None:
+    traces = root / "sample_traces"
+    (tmp_path / "analyzer.toml").write_text(
+        f'contracts = ["{traces / "contracts.json"}"]\nselect = ["RUN"]\nfail_on = "never"\nassert_formats = true\n'
+        '[[suppressions]]\nrule = "RUN001"\nreason = "ticket 17"\nuntil = 2999-01-31\n'
+    )
+    given = load(str(tmp_path / "analyzer.toml")).arguments
+    assert given["settings"].assert_formats
+    done = audit(traces / "3-incident.envelopes.ndjson", **given)
+    assert {row["suppressed"]["reason"] for row in done.findings.filter(rule="RUN001").to_dicts()} == {"ticket 17"}
+    assert all(rule.startswith("RUN") for rule in done.findings["rule"])
+    assert done.frames["contracts"].height

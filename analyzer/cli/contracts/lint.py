@@ -92,6 +92,7 @@ def _linted(given: Given) -> tuple[pl.DataFrame, list[AnalyzerError], list[tuple
         input_format=given["input_format"],
         session=given["session"],
         keep_frames=False,
+        lenient=True,
     )
     unknown = [each["path"] for each in done.inputs if not each["format"]] + done.unrecognised
     files = [Path(path) for path in unknown if path.endswith(".json")]

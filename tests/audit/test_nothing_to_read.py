@@ -1,0 +1,35 @@
+"""An audit of nothing is an error, not an audit without findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import analyzer
+from analyzer.errors import ContractFileError, InputError, UsageError
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+MORNING = SAMPLES / "1-morning.ndjson"
+
+
+def test_logs_of_which_none_can_be_read_raise(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no/such/dir: cannot read: No such file or directory"):
+        analyzer.audit(["no/such/dir", "nor/this"])
+    with pytest.raises(InputError, match="nothing to read"):
+        analyzer.audit(tmp_path)
+    with pytest.raises(UsageError, match="no path"):
+        analyzer.audit([])
+
+
+def test_contracts_of_which_none_can_be_read_raise(tmp_path: Path) -> None:
+    with pytest.raises(ContractFileError, match="nodir: cannot be read: No such file or directory"):
+        analyzer.audit(MORNING, contracts=["nodir/"])
+    with pytest.raises(ContractFileError, match=r"a folder without any \.json file"):
+        analyzer.audit(MORNING, contracts=[str(tmp_path)])
+
+
+def test_what_could_be_read_is_audited_and_the_rest_is_among_the_problems() -> None:
+    done = analyzer.audit([MORNING, "no/such/dir"], contracts=[str(SAMPLES / "contracts.json"), "nodir/"])
+    assert done.summary["calls"]
+    assert sorted(problem.file or "" for problem in done.problems) == ["no/such/dir", "nodir"]
