@@ -16,6 +16,7 @@ import polars as pl
 
 from analyzer.auditing.outcome import Audit
 from analyzer.auditing.partition import KEPT, Answered, audit_partition
+from analyzer.auditing.portions import Portions
 from analyzer.auditing.together import gathered, held_to
 from analyzer.auditing.windows import audit_large
 from analyzer.config import Suppression
@@ -143,7 +144,7 @@ def audit(
                 sources=sources,
                 contracts=given if session is None else None,
             )
-            for number, (part, crashes) in enumerate(_each(work, lots, inputs, pool, jobs), 1):
+            for number, (part, crashes) in _each(work, lots, inputs, pool, jobs):
                 report("audit", number, recording.expected_partitions)
                 if each is not None:
                     each(Audit(part["found"], {**part, "sources": inputs}, sources=tuple(sources)))
@@ -225,35 +226,57 @@ def _pool(jobs: int) -> Iterator[Executor | None]:
 
 def _each(
     work: partial[Answered], lots: Sequence[Loadable], inputs: pl.DataFrame, pool: Executor | None, jobs: int
-) -> Iterator[Answered]:
-    """The answers to the partitions, in their order; a process has one in memory, and loads it itself."""
+) -> Iterator[tuple[int, Answered]]:
+    """The answers to the partitions, in their order and with their numbers; some are answered in portions.
+
+    A process has one in memory, and loads it itself.
+    """
     if pool is None:
-        kept = {"store": SchemaStore(assert_formats=work.keywords["settings"].assert_formats), "repairers": Repairers()}
-        yield from (_answered(work, lot, inputs, **kept) for lot in lots)
+        store = SchemaStore(assert_formats=work.keywords["settings"].assert_formats)
+        kept = {"store": store, "repairers": Repairers()}
+        portions = Portions()
+        for number, lot in enumerate(lots, 1):
+            for answer in _answers(work, lot, inputs, portions, **kept):
+                yield number, answer
+                del answer  # while the next one is judged
         return
-    waiting: deque[Future[Answered]] = deque()
-    for lot in lots:
-        waiting.append(pool.submit(_elsewhere, work, lot, inputs))
+    waiting: deque[tuple[int, Future[list[Answered]]]] = deque()
+    for number, lot in enumerate(lots, 1):
+        waiting.append((number, pool.submit(_elsewhere, work, lot, inputs)))
         if len(waiting) > jobs:
-            yield waiting.popleft().result()
+            yield from _told(*waiting.popleft())
     while waiting:
-        yield waiting.popleft().result()
+        yield from _told(*waiting.popleft())
+
+
+def _told(number: int, answers: Future[list[Answered]]) -> Iterator[tuple[int, Answered]]:
+    return ((number, answer) for answer in answers.result())
 
 
 @no_collection()
-def _elsewhere(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame) -> Answered:
-    """The answer to a partition, in a process of the pool."""
-    store, repairers = _kept_here(work.keywords["settings"].assert_formats)
-    return _answered(work, lot, inputs, store=store, repairers=repairers)
+def _elsewhere(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame) -> list[Answered]:
+    """The answers to a partition, in a process of the pool."""
+    store, repairers, portions = _kept_here(work.keywords["settings"].assert_formats)
+    return [*_answers(work, lot, inputs, portions, store=store, repairers=repairers)]
 
 
-def _answered(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame, **kept: Any) -> Answered:
+def _answers(
+    work: partial[Answered], lot: Loadable, inputs: pl.DataFrame, portions: Portions, **kept: Any
+) -> Iterator[Answered]:
     if isinstance(lot, Large):
-        return audit_large(lot, inputs, **work.keywords, **kept)
-    return work({**lot.load(), "sources": inputs}, **kept)
+        yield audit_large(lot, inputs, **work.keywords, **kept)
+    elif work.keywords["keep_frames"]:  # all of them are held in the end
+        yield work({**lot.load(), "sources": inputs}, **kept)
+    else:
+        for mine in portions.of(lot.load()):
+            answer = work({**mine, "sources": inputs}, **kept)
+            portions.learn(mine, answer)
+            del mine
+            yield answer
+            del answer
 
 
 @cache
-def _kept_here(assert_formats: bool) -> tuple[SchemaStore, Repairers]:  # noqa: FBT001 - of a setting
+def _kept_here(assert_formats: bool) -> tuple[SchemaStore, Repairers, Portions]:  # noqa: FBT001 - of a setting
     """What a process of the pool keeps from one partition to the next; it ends with the audit."""
-    return SchemaStore(assert_formats=assert_formats), Repairers()
+    return SchemaStore(assert_formats=assert_formats), Repairers(), Portions()

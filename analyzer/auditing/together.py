@@ -19,7 +19,7 @@ from analyzer.errors import AnalyzerError, InputError
 from analyzer.findings.assemble import assemble, ordered
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.kept import SAME
-from analyzer.findings.listing import listed, told
+from analyzer.findings.listing import cut, listed, place_of, told
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.suppress import suppress
 from analyzer.frames import Frames
@@ -64,11 +64,15 @@ def gathered(
     crashed = sorted({*crashed, *crashes})
     found, unlisted = whole.pop("found"), whole.pop("unlisted")
     if found.height > settings.max_findings or unlisted.height:
-        found, unlisted = listed(ordered([found]), settings.max_findings, unlisted)
+        places, unlisted = cut(place_of(found, 0), settings.max_findings, unlisted)
+        found = found if places.height == found.height else found[places["row"]]
+        del places
     fleet, more = listed(fleet, settings.max_findings)
     unlisted = pl.concat([unlisted, more])
-    found = settle_across(found, fleet, misdirected(whole.pop("strays")))
-    findings = ordered([found, fleet, told(unlisted), _crash_findings(crashed)]).drop("first_event")
+    told_of = [settle_across(found, fleet, misdirected(whole.pop("strays"))), fleet, told(unlisted)]
+    told_of.append(_crash_findings(crashed))
+    del found
+    findings = ordered(told_of).drop("first_event")
     findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = pl.concat([whole.pop("counts"), definitions(whole["schemas"], whole["offers"])])
     if contracts is not None:

@@ -32,6 +32,8 @@ def settle(hits: pl.DataFrame) -> pl.DataFrame:
 def settle_across(found: pl.DataFrame, fleet: pl.DataFrame, misdirected: pl.DataFrame) -> pl.DataFrame:
     """FINDINGS of single sessions without the two ends of a result that CALL007 has found in another session."""
     told = fleet.filter(pl.col("rule") == "CALL007").select("session", "call_id")
+    if told.is_empty():
+        return found
     pairs = misdirected.join(told, on=["session", "call_id"], how="semi")
     results = pairs.select("session", "call_id", rule=pl.lit("CALL005"))
     calls = pairs.select("call_id", session="home_session", rule=pl.lit("CALL004")).select(results.columns)

@@ -9,7 +9,7 @@ A file holds many small frames one after the other, as Arrow streams: a file for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -84,6 +84,13 @@ def split(frames: Frames, partitions: int, within: int = 1) -> Iterator[tuple[in
     for number in range(partitions):
         part = {name: parts.get((number,), frames[name].clear()) for name, parts in parted.items()}
         yield number, {name: part.get(name, frames["tables"]) for name in RECORDED}
+
+
+def sessions_among(frames: Frames, numbers: Container[int], count: int) -> Frames:
+    """The frames of those sessions whose number is among these, of `count`; it says nothing of the partition."""
+    names = pl.concat([frame["session"] for name, frame in frames.items() if name != "tables"]).unique()
+    mine = _of(name for name in names if (_hash(name) >> 12) % count in numbers)
+    return {name: frame if name == "tables" else frame.filter(mine) for name, frame in frames.items()}
 
 
 def without(frames: Frames, sources: tuple[int, ...]) -> Frames:

@@ -1,0 +1,36 @@
+"""How much of a partition is judged at once: less where findings are dense, for these take most of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.auditing.partition import Answered
+from analyzer.frames import Frames
+from analyzer.read.spilled.spill import sessions_among, weight_of
+
+PORTION = 100_000
+"""Events judged at once where findings are dense."""
+_DENSE = 4  # events to a finding, or less
+
+
+class Portions:
+    """Cuts partitions as dense as those before were, and begins with a portion, for nothing is known of the first."""
+
+    def __init__(self) -> None:
+        self._sparse = False
+
+    def of(self, recorded: Frames) -> Iterator[Frames]:
+        """The recorded frames of whole sessions, in one or more portions: `learn` from each before the next."""
+        count = max(-(-weight_of(recorded) // PORTION), 1)
+        number = 0
+        while number < count:
+            until = count if self._sparse else number + 1
+            mine = recorded if until - number == count else sessions_among(recorded, range(number, until), count)
+            number = until
+            if count == 1 or any(rows.height for name, rows in mine.items() if name != "tables"):
+                yield mine
+
+    def learn(self, recorded: Frames, answer: Answered) -> None:
+        """Take note of how much was found in a portion."""
+        found = answer[0]["found"].height + answer[0]["unlisted"]["count"].sum()
+        self._sparse = found * _DENSE < recorded["events"].height
