@@ -1,0 +1,64 @@
+"""A partition is judged in portions where findings are dense, and the report is the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer import audit
+from analyzer.auditing import Audit, portions
+from analyzer.trace import Settings
+from tests.hostile.wire import session
+
+SAMPLES = str(Path(__file__).parents[2] / "sample_traces")
+
+
+def _log(folder: Path, arguments: str) -> str:
+    schema = {"type": "object", "required": ["x"]}
+    file = folder / "log.ndjson"
+    file.write_bytes(b"".join(session(schema, arguments, session_id=f"s{number}") for number in range(60)))
+    return str(file)
+
+
+def _audited(path: str, **options: Any) -> tuple[Audit, int]:
+    """The audit, and in how many portions it was judged."""
+    done: list[str] = []
+    outcome = audit(path, keep_frames=False, progress=lambda stage, *_: done.append(stage), **options)
+    return outcome, done.count("audit")
+
+
+def test_a_log_where_findings_are_dense_is_judged_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = _log(tmp_path, "{}")
+    whole, once = _audited(log)
+    monkeypatch.setattr(portions, "PORTION", 50)
+    cut, several = _audited(log)
+    assert whole.summary["findings"]["error"] >= 60
+    assert once == 1
+    assert several > 3
+    assert cut.findings.equals(whole.findings)
+    assert cut.summary == whole.summary
+
+
+def test_what_is_left_of_a_log_that_proves_sparse_is_judged_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = _log(tmp_path, '{"x":1}')
+    whole, _ = _audited(log, select=["ARG001"])
+    monkeypatch.setattr(portions, "PORTION", 50)
+    cut, several = _audited(log, select=["ARG001"])
+    assert several == 2
+    assert cut.findings.equals(whole.findings)
+    assert cut.summary == whole.summary
+
+
+@pytest.mark.parametrize("most", [20, 500_000])
+def test_the_samples_have_one_report_however_they_are_cut(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(max_findings=most)
+    whole, _ = _audited(SAMPLES, settings=settings)
+    monkeypatch.setattr(portions, "PORTION", 10)
+    cut, several = _audited(SAMPLES, settings=settings)
+    assert several > 1
+    assert cut.findings.equals(whole.findings)
+    assert cut.summary == whole.summary
