@@ -95,8 +95,8 @@ FAULTS = _schema(
     }
 )
 
-#: Statuses of calls and results that who wrote the log left out or cut.
-CUT = ("truncated", "redacted")
+#: Statuses of calls and results that who wrote the log left out or cut, or that a mapping does not find.
+CUT = ("truncated", "redacted", "unmapped")
 
 FAULT_KINDS = (
     "unreadable",  # LOG001: no JSON, no frame
@@ -180,7 +180,7 @@ CALL_SIGHTINGS = _schema(
         "name": pl.String,
         "text": pl.String,  # the arguments: JSON text after one text layer is taken off, or free text
         "container": pl.String,  # how they stood on the wire: one of CONTAINERS
-        "status": pl.String,  # as written; an adapter adds abandoned, truncated (on export), redacted
+        "status": pl.String,  # as written; an adapter adds abandoned, truncated (on export), redacted, unmapped
         "owed_by": pl.String,  # client, server, nobody, unknown
         "index": pl.Int64,  # output index
         "pointer": pl.String,  # to the arguments
@@ -518,6 +518,7 @@ REASONS = (
     "schema_unresolvable",
     "payload_redacted",
     "payload_truncated",
+    "payload_unmapped",
     "payload_ambiguous",
     "payload_too_deep",
     "payload_too_large",

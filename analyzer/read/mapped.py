@@ -8,7 +8,7 @@ may be made of that. Beside an output it says whose output that is.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import jmespath
@@ -113,9 +113,28 @@ class _Mapped(Adapter):
         except (JMESPathError, TypeError, ValueError, AttributeError, RecursionError):
             return None  # a function over a value of another type than it takes
 
-    def _is_there(self, record: Any, field: str) -> bool:
+    @classmethod
+    def missed(cls, records: Iterable[Any]) -> list[tuple[str, int, int]]:
+        """Fields that found nothing: field, in how many, of how many of the mapping's own records.
+
+        Of `arguments` those count that are calls; any other field may be absent from some, and is told where it is from
+        all of them.
+        """
+        mine = [record for record in records if cls._is_mine(record)]
+        calls = [record for record in mine if cls._found(record, "name") is not None]
+        calls = [each for each in calls if all(cls._found(each, field) is None for field in _RESULT)] or calls
+        told = []
+        for field in cls.expressions:
+            among = calls if field == "arguments" else mine
+            count = sum(cls._found(each, field) is None and not cls._is_there(each, field) for each in among)
+            if count and (field == "arguments" or count == len(among)):
+                told.append((field, count, len(among)))
+        return told
+
+    @classmethod
+    def _is_there(cls, record: Any, field: str) -> bool:
         """Whether a plain path leads somewhere, to a null if to nothing else."""
-        pointer = self.pointers.get(field)
+        pointer = cls.pointers.get(field)
         if not pointer:
             return False
         try:
@@ -172,7 +191,7 @@ class _Mapped(Adapter):
         pair_id = call_id or f"{name}#{nth}"
         self._open.setdefault(session, []).append((pair_id, name))
         text, container = contained(found.get("arguments"))
-        status = "redacted" if text is None and not found["null"] else _text(found.get("status"))
+        status = "unmapped" if text is None and not found["null"] else _text(found.get("status"))
         self._rows.call_sightings.add(
             event=event,
             session=session,

@@ -25,6 +25,8 @@ class Tried:
     scores: tuple[tuple[str, float], ...]
     format: str
     frames: dict[str, pl.DataFrame]
+    missed: tuple[tuple[str, int, int], ...] = ()
+    """Of a mapping the fields that found nothing: field, in how many, of how many of the first records."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
     (frames,) = recording.partitions()
     row = recording.sources[0]
     known = tuple(sorted((each for each in scores if each[1] > 0), key=lambda each: (-each[1], each[0])))
-    return Tried(row["records"], known, row["format"], {name: frames[name] for name in RECORDED})
+    of_mapping = next((getattr(each, "missed", None) for each in adapters if each.name == row["format"]), None)
+    missed = tuple(of_mapping(values)) if of_mapping is not None else ()
+    return Tried(row["records"], known, row["format"], {name: frames[name] for name in RECORDED}, missed)
 
 
 def _rows(lake: Source) -> bytes:

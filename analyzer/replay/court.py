@@ -18,6 +18,7 @@ _EXPLAINED = 50  # keywords told of one payload
 _PARTIAL = {
     **dict.fromkeys(("in_progress", "incomplete", "truncated"), "payload_truncated"),
     "redacted": "payload_redacted",
+    "unmapped": "payload_unmapped",
 }
 _SPOILING = ("lone_surrogate", "invalid_utf8", "number_inexact", "duplicate_member")
 

@@ -21,6 +21,7 @@ REASONS = {
     "schema_unresolvable": "the schema refers to what is not in it; nothing is fetched",
     "payload_redacted": "the recorder took the payload out",
     "payload_truncated": "the recorder cut the payload",
+    "payload_unmapped": "the mapping's `arguments` found nothing there: `analyzer formats --try LOG` shows it",
     "payload_ambiguous": "two parsers can read two values",
     "payload_too_deep": "nested too deep for any engine",
     "payload_too_large": "larger than the limit",

@@ -41,6 +41,9 @@ def page(found: Tried, file: str, *, width: int, colour: bool) -> str:
         )
     for each, score in found.scores:
         paper.line(f"{min(score, 1.0):4.0%}  ", (each, "name"), indent=2)
+    for field, count, among in found.missed:
+        what = "calls" if field == "arguments" else "records"
+        paper.wrapped((f"`{field}` found nothing in {count} of {among} {what}", "warning"), indent=2)
     for row in found.frames["events"].head(_EVENTS).iter_rows(named=True):
         paper.blank()
         kind, native = row["kind"], visible(row["type"] or "", limit=_WIDE)
@@ -59,7 +62,7 @@ def page(found: Tried, file: str, *, width: int, colour: bool) -> str:
 
 
 def document(found: Tried) -> str:
-    """The same as JSON: `{"format", "records", "scores", "frames"}`."""
+    """The same as JSON: `{"format", "records", "scores", "missed", "frames"}`."""
     frames: dict[str, Any] = {
         name: [
             {key: value for key, value in row.items() if value is not None}
@@ -68,7 +71,14 @@ def document(found: Tried) -> str:
         for name, frame in found.frames.items()
     }
     scores = [{"format": name, "score": min(score, 1.0)} for name, score in found.scores]
-    whole = {"format": found.format, "records": found.records, "scores": scores, "frames": frames}
+    missed = [{"field": field, "count": count, "of": among} for field, count, among in found.missed]
+    whole = {
+        "format": found.format,
+        "records": found.records,
+        "scores": scores,
+        "missed": missed,
+        "frames": frames,
+    }
     return json.dumps(masked(whole), ensure_ascii=True, indent=1, default=str)
 
 

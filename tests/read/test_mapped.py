@@ -61,7 +61,7 @@ def test_arguments_that_the_mapping_does_not_find_are_not_judged(tmp_path: Path,
     log = [{"tools": [tool]}, {"tool": "f", "args": {"n": 1}}]
     found = audited(tmp_path, *log, mappings={"house": mapping | {"tools": "tools"}})
     assert errors(found) == set()
-    assert found.summary["verdicts"]["unverifiable"] == {"payload_redacted": 1}
+    assert found.summary["verdicts"]["unverifiable"] == {"payload_unmapped": 1}
 
 
 def test_arguments_that_are_null_are_judged(tmp_path: Path) -> None:
@@ -120,3 +120,24 @@ def test_trying_an_unknown_log_says_so(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text('{"a":1}\n')
     assert main(["formats", "--try", str(path)]) == 0
     assert "no format knows them" in " ".join(capsys.readouterr().out.split())
+
+
+def test_trying_tells_the_fields_that_found_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, settings = tmp_path / "house.jsonl", tmp_path / "analyzer.toml"
+    log = [
+        {"tool": "f", "in": {"n": 1}},
+        {"tool": "f", "out": "x"},
+        {"tool": "g", "in": {}},
+        {"tool": "g", "args": None},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in log))
+    settings.write_text('[mappings.house]\nname = "tool"\narguments = "args"\noutput = "out"\nsession = "run.id"\n')
+    assert main(["formats", "--try", str(path), "--config", str(settings)]) == 0
+    told = capsys.readouterr().out
+    assert "`arguments` found nothing in 2 of 3 calls" in told
+    assert "`session` found nothing in 4 of 4 records" in told
+    assert "`output` found" not in told
+    assert "redacted" not in told
+    assert main(["formats", "--try", str(path), "--config", str(settings), "--output-format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["missed"]
+    assert found == [{"field": "arguments", "count": 2, "of": 3}, {"field": "session", "count": 4, "of": 4}]

@@ -25,6 +25,7 @@ import re
 
 import polars as pl
 
+from analyzer.frames import CUT
 from analyzer.replay.payloads import in_lots
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import NO_JSON, decode, opens_json
@@ -53,7 +54,7 @@ def check(trace: Trace) -> pl.DataFrame:
             pl.col("kind") != "custom",
             pl.col("text").is_not_null(),
             ~under_way,
-            ~pl.col("status").is_in(["truncated", "redacted"]).fill_null(value=False),
+            ~pl.col("status").is_in(list(CUT)).fill_null(value=False),
         )
         .join(refused.unique().with_columns(refused=True), on="call", how="left", maintain_order="left")
         .filter(~blank | pl.col("refused").fill_null(value=False))
