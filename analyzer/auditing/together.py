@@ -73,12 +73,14 @@ def gathered(
     told_of.append(_crash_findings(crashed))
     del found
     findings = ordered(told_of).drop("first_event")
-    findings, notes = suppress(findings, suppressions, today=date.today())  # noqa: DTZ011 - the day where it is read
     counts = pl.concat([whole.pop("counts"), definitions(whole["schemas"], whole["offers"])])
-    if contracts is not None:
-        notes += _unmet(contracts, called(counts))
     idle = rules_not_run(counts, rules)
     absent = {each["rule"] for each in idle} | {rule for rule, _ in crashed}
+    ran = [rule.code for rule in rules if rule.code not in absent]
+    today = date.today()  # noqa: DTZ011 - the day where it is read
+    findings, notes = suppress(findings, suppressions, today=today, ran=ran)
+    if contracts is not None:
+        notes += _unmet(contracts, called(counts))
     named = pl.col("source").is_in(_named(sources))
     read = pl.col("format") != ""
     return Audit(
@@ -89,7 +91,7 @@ def gathered(
         hops=hops(counts),
         problems=[*problems, *_unfollowed(counts)],
         notes=notes,
-        ran=[rule.code for rule in rules if rule.code not in absent],
+        ran=ran,
         unrecognised=inputs.filter(~read & ~named)["path"].to_list(),
         crashed=crashed,
         sources=tuple(sources),

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 
 import polars as pl
 
 from analyzer.config import Suppression
 from analyzer.frames import FINDINGS
+from analyzer.rules.catalogue import find_rule
 
 
 def suppress(
-    findings: pl.DataFrame, suppressions: Sequence[Suppression], *, today: date
+    findings: pl.DataFrame, suppressions: Sequence[Suppression], *, today: date, ran: Collection[str]
 ) -> tuple[pl.DataFrame, list[str]]:
     """FINDINGS with `suppressed` filled where a suppression holds, and what is wrong with the suppressions.
 
     The first that names all of a finding holds. One that has expired suppresses nothing; one that suppresses nothing is
-    named, so that the list does not outlive what it was made for.
+    named, so that the list does not outlive what it was made for: but what it is for may stand in other logs, or its
+    rule is not among those that `ran`, which are the codes of all that had something to look at.
     """
     notes: list[str] = []
     mark = pl.col("suppressed")
@@ -27,10 +29,14 @@ def suppress(
         place = f"{each.place}: " if each.place else ""
         what = f"{place}the suppression of {', '.join(f'{name} {value}' for name, value in _members(each))}"
         if each.until < today:
-            held = f"{met} findings that it named are told again" if met else "nothing that it named is there any more"
+            again = f"{met} findings that it named are" if met > 1 else "the finding that it named is"
+            held = f"{again} told again" if met else "nothing that it named is there any more"
             notes.append(f"{what} expired on {each.until}: {held}")
         elif not met:
-            notes.append(f"{what} suppresses nothing: take it out")
+            rule = None if each.rule is None else find_rule(each.rule)
+            looked = rule is None or rule.code in ran
+            why = "take it out if this is all that it is for" if looked else "its rule did not run"
+            notes.append(f"{what} suppressed nothing here: {why}")
         else:
             value = pl.struct(reason=pl.lit(each.reason), until=pl.lit(each.until.isoformat()))
             findings = findings.with_columns(

@@ -51,7 +51,15 @@ def test_one_that_expired_suppresses_nothing_and_is_named(tmp_path: Path, capsys
 
 def test_one_that_suppresses_nothing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, _, told = _audit(tmp_path, capsys, 'rule = "RUN007"\nreason = "r"\nuntil = 2999-01-31')
-    assert re.search(r"analyzer\.toml:\d+: the suppression of rule RUN007 suppresses nothing: take it out", told), told
+    nothing = r"analyzer\.toml:\d+: the suppression of rule RUN007 suppressed nothing here: "
+    assert re.search(nothing + "take it out if this is all that it is for$", told, re.MULTILINE), told
+
+
+def test_nobody_is_told_to_take_out_one_whose_rule_did_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, told = _audit(tmp_path, capsys, 'rule = "output-schema-mismatch"\nreason = "r"\nuntil = 2999-01-31')
+    assert "suppressed nothing here: its rule did not run\n" in told
 
 
 def test_a_rule_that_does_not_exist_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ def test_what_was_not_read_judged_or_run_is_notified() -> None:
         inputs=[source(unreadable=1), source(path="x.log", format="")],
         problems=[InputError("cannot read", file="y.log")],
         unrecognised=["logs/notes.md"],
-        notes=["the suppression of rule ARG001 suppresses nothing: take it out"],
+        notes=["the suppression of rule ARG001 suppressed nothing here"],
         crashed=[("ARG001", "boom")],
     )
     [invocation] = run(made)["invocations"]
