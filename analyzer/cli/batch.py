@@ -119,13 +119,14 @@ def command(
 
     An input whose size, time and inode are what they were is not audited again. A run that was killed goes on where it
     stood; two runs on one store wait for each other; an input that cannot be read is told, and the others are audited.
-    Inputs that share a session are audited together.
+    Inputs that share a session are audited together. Fixed is only what was looked at again, with no less to judge by.
 
-    Exit status: as for audit.
+    Exit status: as for audit; 3 also where the last run had more of an input, or judged what this one did not.
     """
     from analyzer.read.sources.files import is_once
 
     check_rules((*select, *ignore))
+    _check_settings(given)
     asked = logs.arguments(given)
     if asked.pop("session") is not None:
         raise UsageError("--session goes with one log: a batch keeps whole sessions")
@@ -196,6 +197,15 @@ def command(
             )
         )
     return _decided(night, fail_on=fail_on, fail_on_new=fail_on_new, strict=strict)
+
+
+def _check_settings(given: Given) -> None:
+    """Refuse settings that the night would not heed: whoever wrote them relies on them."""
+    known = {parameter.name for parameter in click.get_current_context().command.params}
+    for name in given["config"].flags:
+        if name not in known:
+            advice = "take it out, or give batch a configuration of its own with --config"
+            raise UsageError(f"batch does not heed {name!r}: {advice}", file=given["config"].file)
 
 
 def _contracts(given: Given) -> tuple[Contracts, list[AnalyzerError]]:

@@ -92,3 +92,63 @@ def test_a_time_in_which_no_log_was_written_is_told(
 def test_standard_input_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["batch", "--store", str(tmp_path / "store"), "-"]) == 2
     assert "standard input" in capsys.readouterr().err
+
+
+def test_a_baseline_is_heeded_from_the_command_line_and_the_configuration(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, command = tmp_path / "known.json", ["batch", "--store", str(tmp_path / "store"), str(logs)]
+    main(["audit", "--write-baseline", str(known), str(logs)])
+    assert main([*command, "--baseline", str(known)]) == 0
+    (tmp_path / "analyzer.toml").write_text('baseline = "known.json"\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 0
+    log(logs, "c.ndjson", story("s3", {}))
+    capsys.readouterr()
+    assert main(command) == 1
+    assert "/id is missing" in capsys.readouterr().out.split("\nNew\n")[1]
+    known.write_text("{}")
+    assert main(command) == 2
+
+
+def test_a_setting_that_a_night_does_not_heed_is_an_error(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "analyzer.toml").write_text('min_severity = "error"\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["batch", "--store", str(tmp_path / "store"), str(logs)]) == 2
+    assert "batch does not heed 'min_severity'" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_night_without_its_contracts_is_not_green(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    contracts = tmp_path / "contracts.json"
+    contracts.write_text('{"get": {"output": {"type": "object", "required": ["done"]}}}')
+    log(tmp_path / "logs", "a.ndjson", story("s1", {"id": "x"}))
+    command = ["batch", "--store", str(tmp_path / "store"), "--output-format", "json", str(tmp_path / "logs")]
+    assert main([*command, "--contracts", str(contracts)]) == 1
+    capsys.readouterr()
+    assert main(command) == 3
+    printed = capsys.readouterr()
+    trend = json.loads(printed.out)
+    assert [(each["change"], each["why"]) for each in trend["changes"] if each["rule"] == "OUT004"] == [
+        ("not looked at", "the rule did not run")
+    ]
+    assert "OUT004" in trend["notes"][0]
+    assert "OUT004" in printed.err
+    assert main(command) == 0, "told once"
+
+
+def test_a_log_that_is_none_any_more_is_not_green(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "ab":
+        kept = log(tmp_path / "logs", f"{name}.ndjson", story(f"s{name}", {"id": "x"}))
+    command = ["batch", "--store", str(tmp_path / "store"), str(tmp_path / "logs")]
+    assert main(command) == 0
+    lines = kept.read_text().splitlines(keepends=True)
+    kept.write_text("".join(lines[:3]))
+    capsys.readouterr()
+    assert main([*command, "--ignore", "LOG"]) == 3
+    assert f"{kept}: 5 records could be read in the last run, and 3 now" in capsys.readouterr().err
+    kept.write_text("")
+    assert main(command) == 3
+    assert "1 not recognised" in capsys.readouterr().out
