@@ -28,6 +28,7 @@ from analyzer.read.rpc.messages import (
     knows,
     when_of,
 )
+from analyzer.read.rpc.prefix import Said, said
 from analyzer.read.rpc.traffic import Traffic
 from analyzer.read.values import Raw, first, text_of
 
@@ -38,8 +39,8 @@ class Mcp(Adapter):
     name: ClassVar[str] = "mcp-jsonrpc"
     title: ClassVar[str] = "MCP JSON-RPC messages: stdio logs, Streamable HTTP and SSE"
     known_by: ClassVar[str] = (
-        "a `jsonrpc` member beside a method, a result or an error; bare, under `msg`, `message`, `payload`, `frame` or "
-        "`data` of an envelope, in batches, or as the bodies of recorded exchanges"
+        "a `jsonrpc` member beside a method, a result or an error; bare, behind the text of a host's log line, under "
+        "`msg`, `message`, `payload`, `frame` or `data` of an envelope, in batches, or in recorded exchanges"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "What the model wrote is not on this wire: only what the client asked the server to run.",
@@ -53,6 +54,7 @@ class Mcp(Adapter):
         self._records = Decoding(source, rows, decode_line, knows)
         self._rows = rows
         self._traffic = Traffic(self.name, source, rows)
+        self._said = Said()  # by the text before the record, if there is one
 
     knows = staticmethod(knows)
 
@@ -69,6 +71,7 @@ class Mcp(Adapter):
             event += 1 << PART_BITS
             self._traffic.event = event
             raw, pointer = block.raw[index], "" if block.pointer is None else block.pointer[index]
+            self._said = said(block.before[index]) if block.before else Said()
             try:
                 taken = self._carefully(event, raw, pointer) if record is None else self._take(record, raw, pointer)
             except (msgspec.DecodeError, RecursionError):
@@ -87,7 +90,11 @@ class Mcp(Adapter):
             return False
         record, text, faults = found
         try:
-            taken = self._body(Raw(text), Place(pointer)) if record is None else self._take(record, text, pointer)
+            taken = (
+                self._body(Raw(text), Place(pointer, *self._said))
+                if record is None
+                else self._take(record, text, pointer)
+            )
         except (msgspec.DecodeError, RecursionError):
             self._rows.undo(event)
             return False
@@ -99,8 +106,13 @@ class Mcp(Adapter):
 
     def _take(self, record: Line, raw: bytes, pointer: str) -> bool:
         """A message, an envelope or an exchange; false where it is of another wire."""
-        server = bytes(record.server)
-        place = Place(pointer, when_of(record), server if server[:1] == b'"' else b"", record.dir or record.direction)
+        server, when, before = bytes(record.server), when_of(record), self._said
+        place = Place(
+            pointer,
+            before.when if when is None else when,
+            server if server[:1] == b'"' else before.server,
+            record.dir or record.direction or before.sender,
+        )
         if record.msg is not None and record.msg.jsonrpc is not None:
             place.pointer += "/msg"
             return self._traffic.message(record.msg, place)

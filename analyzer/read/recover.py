@@ -53,7 +53,12 @@ def parse(raw: bytes) -> tuple[Any, list[Fault]] | Unreadable:
         left = text[error.pos :].rstrip()
         cut = any(word.startswith(left) for word in _WORDS) or error.msg.startswith("Unterminated string")
         cut = cut or (error.msg.startswith("Invalid \\uXXXX") and len(left) <= len("u1234"))
-        return Unreadable(error.msg, len(text[: error.pos].encode("utf-8", "replace")), cut)
+        # "Unterminated string starting at", as the parser says it, ends where its own text goes on with a number.
+        return Unreadable(
+            error.msg.removesuffix(" at").removesuffix(" starting"),
+            len(text[: error.pos].encode("utf-8", "replace")),
+            cut,
+        )
     except RecursionError:
         return Unreadable("nested too deeply to be read", 0, cut=False)
     except ValueError as error:  # an integer of more digits than Python converts

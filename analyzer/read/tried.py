@@ -49,7 +49,7 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
     if kind == "parquet":
         head, kind = _rows(given), "lines"
     whole = len(head) < limits.HEAD
-    if not whole and kind in ("lines", "sse"):
+    if not whole and kind in ("lines", "prefixed", "sse"):
         head = head[: head.rfind(b"\n") + 1]
     values: list[Any] = first_values(head, kind)
     scores = [(each.name, each.sniff(values, given.path) if values else 0.0) for each in adapters]

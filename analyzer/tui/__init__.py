@@ -76,7 +76,10 @@ def workspace(
         def some(done: Audit) -> None:
             so_far(of_audit(name, done))
 
-        return of_audit(name, audit(paths, lenient=True, progress=progress, so_far=some, **(asked or {})))
+        done = audit(paths, lenient=True, progress=progress, so_far=some, **(asked or {}))
+        if done.problems and not done.inputs:  # there is nothing to look at
+            raise done.problems[0]
+        return of_audit(name, done)
 
     return AuditApp(
         name,

@@ -51,12 +51,14 @@ class AuditApp(App[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (80, "-narrow"), (100, "-wide")]  # noqa: RUF012 - the library declares it so
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - the library declares it so
     CSS = """
-    Screen { background: $background; color: $foreground; layout: vertical; }
+    Place { background: $background; color: $foreground; layout: vertical; }
     #crumbs, #hints { background: $panel; color: $foreground; }
     #hints { color: $audit-dim; }
     .-ascii Lines { border: ascii $audit-dim; }
     .-ascii Lines:focus { border: ascii $primary; }
+    ToastRack { margin-bottom: 0; }
     Toast { border-left: none; background: $panel; color: $foreground; }
+    Toast { width: 100%; max-width: 100%; padding: 0 1; margin-top: 0; }
     CommandPalette SearchIcon { display: none; }
     """
 
@@ -111,7 +113,7 @@ class AuditApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Say something in a corner; never as markup."""
+        """Say something over the keys of the bottom line, which come back; never as markup."""
         del markup
         super().notify(
             visible(message, limit=400), title=visible(title), severity=severity, timeout=timeout, markup=False

@@ -41,7 +41,7 @@ PLACES = {
 
 KEYS = (
     Key("back", "escape,q", "back", "one step out (on the first screen: nothing)", "anywhere", "out"),
-    Key("quit", "Q,ctrl+q", "app.quit", "quit", "anywhere"),
+    Key("quit", "Q,ctrl+q", "app.quit", "quit", "anywhere", "quit"),
     Key("help", "question_mark,f1", "help", "the keys of this place", "anywhere", "help"),
     Key("history-back", "left_square_bracket", "travel(-1)", "back to where you were", "anywhere"),
     Key("history-forward", "right_square_bracket", "travel(1)", "forward again", "anywhere"),
@@ -66,7 +66,14 @@ KEYS = (
     Key("find-previous", "N", "find_next(-1)", "the one before", "list"),
     Key("copy", "y", "copy", "copy: then y value, v line, p path, j pointer, q jq path, k key", "list"),
     Key("cite", "Y", "cite", "copy file:line, digest and pointer of this event", "list"),
-    Key("export", "x", "export", "export what is shown: JSON, JSON Lines, CSV, Parquet, SARIF, text, SVG", "list"),
+    Key(
+        "export",
+        "x",
+        "export",
+        "export what is shown: JSON, JSON Lines, CSV, Parquet, SARIF, text, SVG",
+        "list",
+        "export",
+    ),
     # JSON panes
     Key("toggle", "space", "toggle_fold", "fold or unfold", "json", "fold"),
     Key("unfold-all", "plus,E", "unfold", "unfold everything below", "json"),
@@ -91,7 +98,7 @@ KEYS = (
     Key("events", "a", "events", "all events, or findings again", "workspace", "events"),
     Key("zoom", "z", "zoom", "this pane alone, or all again", "workspace"),
     Key("pager", "v", "pager", "this event in $PAGER", "workspace"),
-    Key("next-error", "e", "next_severity('error',1)", "next error", "workspace"),
+    Key("next-error", "e", "next_severity('error',1)", "next error", "workspace", "error"),
     Key("previous-error", "ctrl+e", "next_severity('error',-1)", "previous error", "workspace"),
     Key("next-warning", "w", "next_severity('warning',1)", "next warning", "workspace"),
     Key("previous-warning", "W", "next_severity('warning',-1)", "previous warning", "workspace"),
@@ -104,6 +111,7 @@ KEYS = (
     # all sessions
     Key("overview-filter", "f", "filter", "filter sessions: err>0 sort:-events", "overview", "filter"),
     Key("overview-findings", "a", "findings", "findings of all sessions", "overview", "all findings"),
+    Key("overview-query", "colon", "query", "query the events of all sessions", "overview", "query"),
     Key("overview-lanes", "t", "lanes", "lanes of this session", "overview", "lanes"),
     Key("overview-contracts", "c", "contracts", "contracts of this session", "overview", "contracts"),
     Key("overview-rule", "r", "rule", "manual of the rule", "overview"),
@@ -135,13 +143,24 @@ def bindings(where: str) -> list[BindingType]:
     return [Binding(key.keys, key.action, key.help, id=key.id, show=False) for key in KEYS if key.where == where]
 
 
-def hints(places: list[str], keymap: dict[str, str]) -> list[tuple[str, str]]:
-    """At most eight (key, word) pairs for the bottom line, those of the innermost place first."""
+Hint = tuple[str, str]
+
+
+def hints(places: list[str], keymap: dict[str, str]) -> tuple[list[Hint], list[Hint]]:
+    """(key, word) pairs for the bottom line: of these places, what is least missed last; and those that always hold."""
     first = [key for key in KEYS if key.id == "enter"]
     found = first + [key for place in places for key in KEYS if key.where == place and key.hint]
     found = [key for n, key in enumerate(found) if key not in found[:n] and key.where != "anywhere"]
+    found.sort(key=lambda key: key.id in _LEAST_MISSED)
     last = [key for key in KEYS if key.where == "anywhere" and key.hint]
-    return [(shown(key, keymap)[0], key.hint) for key in found[: 8 - len(last)] + last]
+    last = [key for key in last if key.id != "back" or "overview" not in places]  # from there is no way out
+    return [(shown(key, keymap)[0], key.hint) for key in found], [
+        *((shown(key, keymap)[0], key.hint) for key in last),
+        ("ctrl+p", "all"),
+    ]
+
+
+_LEAST_MISSED = ("lanes", "events", "contracts", "overview-contracts", "schema", "find")
 
 
 def shown(key: Key, keymap: dict[str, str]) -> list[str]:

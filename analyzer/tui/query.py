@@ -41,7 +41,10 @@ class QueryError(ValueError):
 
 
 class Hit(NamedTuple):
-    """One match: in which event (None: in the value shown), at which normalized path, with which value as safe text."""
+    """One match: in which event (None: in the one shown) of which session, at which normalized path.
+
+    The value is safe text.
+    """
 
     event: int | None
     session: str | None
@@ -169,11 +172,13 @@ def decode(raw: bytes) -> Any:
     return value
 
 
-def over_value(query: Query, value: Any, prefix: str = "$") -> list[Hit]:
-    """The matches in one value; `prefix` is the path of the value in its record."""
+def over_value(
+    query: Query, value: Any, prefix: str = "$", *, session: str | None = None, seq: int | None = None
+) -> list[Hit]:
+    """The matches in one value; `prefix` is its path in its record, `session` and `seq` say which record that is."""
     hits = []
     for path, found in query.find(value):
-        hits.append(Hit(None, None, None, prefix + path[1:] if path else "", visible_value(found, limit=300)))
+        hits.append(Hit(None, session, seq, prefix + path[1:] if path else "", visible_value(found, limit=300)))
         if len(hits) >= MOST_HITS:
             break
     return hits

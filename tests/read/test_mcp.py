@@ -323,3 +323,46 @@ def test_bytes_that_are_no_text_spoil_their_line_and_no_other(tmp_path: Path) ->
     found = audited(tmp_path, data)
     assert pairs(found) == [("mcp-1.1", "1", "\ufffd")]
     assert found.frames["faults"]["fault"].to_list() == ["invalid_utf8"]
+
+
+def told(seconds: int, way: str, message: dict[str, Any], more: str = "") -> str:
+    return f"2026-03-04T10:00:{seconds:02}.000Z [files] [info] Message from {way}: {json.dumps(message)}{more}\n"
+
+
+def test_the_log_of_a_desktop_host_is_read_behind_its_prefixes(tmp_path: Path) -> None:
+    lines_ = [
+        "2026-03-04T09:59:59.000Z [files] [info] Server started { metadata: undefined }\n",
+        told(0, "client", request(0, "tools/list")),
+        told(1, "server", answer(0, tools=[tool("look", path={"type": "string"})])),
+        told(2, "client", call(1, "look", path=3)),
+        told(3, "server", said(1, "no such path"), more=" { metadata: undefined }"),
+    ]
+    found = audited(tmp_path, "".join(lines_).encode(), name="mcp.log")
+    assert found.inputs[0]["format"] == NAME
+    assert found.inputs[0]["unreadable"] == 0
+    events = found.frames["events"]
+    assert events["line"].to_list() == [2, 3, 4, 5]  # what the host says of itself is no record
+    assert events["time"].dt.second().to_list() == [0, 1, 2, 3]
+    assert found.findings.filter(pl.col("rule") == "ARG001")["tool"].to_list() == ["files/look"]
+    offset, length = events.select("offset", "length").row(2)
+    raw = (tmp_path / "mcp.log").read_bytes()[offset:][:length]  # evidence is the object alone
+    assert json.loads(raw)["params"]["arguments"] == {"path": 3}
+
+
+def test_both_sides_may_count_from_zero_where_the_host_says_who_speaks(tmp_path: Path) -> None:
+    lines_ = [
+        told(0, "client", call(0, "look")),
+        told(1, "server", request(0, "sampling/createMessage")),
+        told(2, "client", answer(0, role="assistant", content={"type": "text", "text": "so"})),
+        told(3, "server", said(0, "seen")),
+    ]
+    found = audited(tmp_path, "".join(lines_).encode(), name="mcp.log")
+    assert found.frames["calls"]["outcome"].to_list() == ["ok"]
+    assert found.frames["results"]["text"].to_list() == ["seen"]
+
+
+def test_a_message_that_a_host_cut_is_told(tmp_path: Path) -> None:
+    cut = told(2, "client", call(2, "look"))[:90] + "\n"
+    found = audited(tmp_path, (told(1, "client", call(1, "look")) + cut).encode(), name="mcp.log")
+    assert found.inputs[0]["unreadable"] == 1
+    assert "LOG001" in found.findings["rule"].to_list()

@@ -14,7 +14,7 @@ import zstandard
 from analyzer import audit
 from analyzer import frames as recorded
 from analyzer.read import read
-from analyzer.read.records import limits
+from analyzer.read.records import framing, limits
 from analyzer.read.sources.files import find
 
 SESSION = {
@@ -338,3 +338,19 @@ def test_more_records_than_there_are_numbers_are_told(file: Path, monkeypatch: p
     assert [problem.problem for problem in done.problems] == [
         "it has more than 20 records, and the others were not read"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (b'10:00:01 app {"a":1}\n10:00:02 app {"a":2}\n', "prefixed"),
+        (b'[info] [x] got: {"a":1}\n[info] [x] got: {"a":2} { more }\n', "prefixed"),
+        (b'# Title\n\nText, text.\nAn example: {"a":1}\nmore\nmore\nmore\n', "lines"),
+        (b'[\n  {"a":1},\n  {"a":2}\n]\n', "document"),
+        (b'["a", {"b":1}]\n', "document"),
+        (b'data: {"a":1}\n\ndata: {"a":2}\n\n', "sse"),
+        (b'"a":{"b":1}}\n{"a":{"b":1}}\n', "lines"),
+    ],
+)
+def test_lines_with_a_text_before_their_object_are_told_from_all_others(text: bytes, kind: str) -> None:
+    assert framing(text) == kind

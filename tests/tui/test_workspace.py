@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from analyzer.errors import InputError
+from analyzer.tui import workspace
+from analyzer.tui.app import AuditApp
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import WINDOW, FrameRows
@@ -590,6 +594,7 @@ def test_leaving_works_while_it_is_still_reading(plain_audit: Path, monkeypatch:
                 "apostrophe",
             ):
                 await driver.strike(key)
+                await driver.pilot.pause()  # until a prompt is there to be left
             assert driver.app.busy == 1
             await driver.strike("Q")
             await driver.until(lambda: driver.app._exit)
@@ -629,3 +634,102 @@ def test_panes_send_only_what_changed(plain_audit: Path) -> None:
             assert isinstance(rows, Lines)
 
     run(story())
+
+
+def test_a_prompt_leaves_what_it_asks_about_on_the_screen(plain_audit: Path) -> None:
+    async def story() -> None:
+        async with opened(plain_audit) as driver:
+            await driver.press("f")
+            assert "sessions" in driver.text()
+            assert "filter sessions" in driver.text()
+            await driver.press("escape", "enter")
+            for key, asked in (("f", "filter: word"), ("x", "export what"), ("m", "mark this row")):
+                await driver.press(key)
+                assert "ARG001" in driver.text()
+                assert asked in driver.text()
+                await driver.press("escape")
+
+    run(story())
+
+
+def test_escape_takes_a_filter_off_before_it_leaves(plain_audit: Path) -> None:
+    async def story() -> None:
+        async with opened(plain_audit) as driver:
+            await driver.press("f", *"s002", "enter")
+            assert driver.pane("sessions").model.height == 1
+            await driver.press("escape")
+            assert driver.pane("sessions").model.height == 4
+            await driver.press("enter", "f", *"nowhere", "enter")
+            assert driver.pane("rows").model.height == 0
+            await driver.press("escape")
+            assert driver.pane("rows").model.height == 1
+            await driver.press("escape", "tab", "enter")  # the findings of a rule: this filter is the place itself
+            assert "rule=" in driver.text()
+            await driver.press("escape")
+            assert isinstance(driver.app.screen, Overview)
+
+    run(story())
+
+
+def test_a_query_on_the_first_screen_asks_all_sessions(plain_audit: Path) -> None:
+    async def story() -> None:
+        async with opened(plain_audit) as driver:
+            await driver.press("colon", *"$.item.name")
+            await driver.until(lambda: "matches" in driver.text())
+            assert "[all rows]" in driver.text()
+            await driver.press("escape", "escape")
+            assert isinstance(driver.app.screen, Overview)
+
+    run(story())
+
+
+def test_hits_in_one_event_say_where_that_is(plain_audit: Path, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(plain_audit) as driver:
+            await driver.press("enter", "colon", *"$..arguments", "enter")
+            await driver.press("x")
+            await driver.type(str(tmp_path / "hits.csv"))
+            await driver.press("enter")
+        found = pl.read_csv(tmp_path / "hits.csv")
+        assert found["session"].to_list() == ["s000"]
+        assert found["seq"].null_count() == 0
+
+    run(story())
+
+
+def test_the_worst_session_stands_first(tmp_path: Path) -> None:
+    log = tmp_path / "log.ndjson"
+    rows = []
+    for session, order in (("s_good", '{"id":"a"}'), ("s_bad", '{"id":')):
+        item = {
+            "type": "function_call",
+            "id": "fc",
+            "call_id": "c",
+            "name": "get",
+            "arguments": order,
+            "status": "done",
+        }
+        for n, kind in enumerate(("agent.session.turn.item.added", "agent.session.turn.item.done")):
+            rows.append(
+                {"type": kind, "event_id": f"{session}{n}", "session_id": session, "turn_id": "t", "item": item}
+            )
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    async def story() -> None:
+        async with opened(log) as driver:
+            await driver.until(lambda: "s_bad" in driver.chosen("sessions"))
+
+    run(story())
+
+
+def test_what_is_not_there_is_told_and_not_opened(tmp_path: Path) -> None:
+    async def story() -> AuditApp:
+        app = workspace([str(tmp_path / "nope.json")])
+        async with app.run_test() as pilot:
+            await pilot.pause(0.1)
+            await app.settled()
+        return app
+
+    failed = asyncio.run(story()).failed
+    assert isinstance(failed, InputError)
+    assert "nope.json" in str(failed)

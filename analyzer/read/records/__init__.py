@@ -1,7 +1,8 @@
 """Bytes to records: the smallest units that have bytes of their own.
 
-A record is a line (NDJSON), an SSE event (from its first line to the blank one), else the whole document (JSON, a YAML
-cassette, a database), whose elements then share its bytes and are told apart by a pointer.
+A record is a line (NDJSON) or the JSON object behind a short text on it, an SSE event (from its first line to the blank
+one), else the whole document (JSON, a YAML cassette, a database), whose elements then share its bytes and are told
+apart by a pointer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from analyzer.read.records.documents import document
 from analyzer.read.records.events import sse
 from analyzer.read.records.framing import framing
 from analyzer.read.records.lines import lines
+from analyzer.read.records.prefixed import unprefixed
 from analyzer.read.sources import transport
 from analyzer.read.sources.transport import Digest, Readable
 
@@ -33,6 +35,8 @@ def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
     elif kind == "sse cr":
         feeds = transport.LineFeeds(stream, digest)
         yield from sse(feeds, feeds)
+    elif kind == "prefixed":
+        yield from unprefixed(lines(stream, digest))
     elif kind.startswith("http "):
         yield from _behind_headers(stream, kind.removeprefix("http "), digest)
     else:

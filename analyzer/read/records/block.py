@@ -32,6 +32,7 @@ class Block:
     torn: bool = False
     oversized: list[tuple[int, int, int]] = field(default_factory=list)
     """Offset, length, line of records that are left out; of a line an empty one stands in its place."""
+    before: list[bytes] = field(default_factory=list)  # of lines with a text before the record: that text
     joined: list[int] = field(default_factory=list)  # indexes of those that stand on the line of the one before
 
     def part(self, indexes: Collection[int] | None = None) -> bool:
@@ -54,6 +55,7 @@ class Block:
             self.offset[index : index + 1] = [base + start for start, _ in found]
             self.length[index : index + 1] = [end - start for start, end in found]
             self.line[index : index + 1] = [line] * len(found)
+            self.before[index : index + 1] = self.before[index : index + 1] * len(found)
             self.joined = [
                 *range(index + 1, index + 1 + more),
                 *(each + more if each > index else each for each in self.joined),
@@ -71,6 +73,7 @@ class Block:
             None if self.pointer is None else [self.pointer[index]],
             self.utf8,
             self.torn and index == len(self.raw) - 1,
+            before=self.before[index : index + 1],
         )
 
     def add(self, raw: bytes, offset: int, length: int, line: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from analyzer.read.records import limits
 from analyzer.read.records.events import FIELDS
+from analyzer.read.records.prefixed import is_prefixed
 from analyzer.read.records.spans import JOINED, is_json, spans
 from analyzer.read.sources import archives, transport
 
 
 def framing(head: bytes) -> str:
-    """How the stream that begins with `head` is cut: `lines`, `sse`, `document`, `yaml`, `sqlite` or `parquet`.
+    """How a stream that begins with `head` is cut: `lines`, `prefixed`, `sse`, `document`, `yaml`, `sqlite`, `parquet`.
 
     `sse cr` has no line ends but CR, and a body with the headers of an HTTP response before it is, say, `http lines`.
     """
@@ -23,6 +24,8 @@ def framing(head: bytes) -> str:
     cut = _is_cut(text)
     if text.startswith(FIELDS) and not cut:
         return "sse cr" if b"\r" in text and b"\n" not in text else "sse"
+    if not cut and text[:1] != b"{" and is_prefixed(text):
+        return "prefixed"
     if cut or text[:1] not in (b"{", b"["):
         return "lines"
     first, separator, rest = text.partition(b"\n")

@@ -16,6 +16,8 @@ from analyzer.tui.screens.prompts import Prompt
 from analyzer.tui.screens.taking import Exporting
 from analyzer.visible import visible
 
+_WORST_FIRST = "sort:-errors sort:-warnings"
+
 if TYPE_CHECKING:
     from analyzer.tui.case import Case
 
@@ -36,6 +38,7 @@ class Overview(Exporting):
     def __init__(self) -> None:
         super().__init__()
         self.text = ""
+        self._read = False  # whether all of the log was on the screen already
         self._activity: dict[str, list[int]] = {}
 
     def body(self) -> ComposeResult:
@@ -98,7 +101,9 @@ class Overview(Exporting):
 
     def _fill_sessions(self, after: Callable[[], None] | None = None) -> None:
         case, text, glyphs, activity = self.case, self.text, self.owner.glyphs, self._activity
-        held = self._session()
+        # While it is being read, who has not moved stays on the worst session, whichever that is by now.
+        held = self._session() if self._read or self._sessions.cursor else None
+        self._read = not self.owner.loading
 
         def work(stale: Callable[[], bool]) -> FrameRows | str:
             import polars as pl
@@ -112,7 +117,7 @@ class Overview(Exporting):
             bars = [sparkline(activity[name], glyphs) if name in activity else "" for name in names]
             frame = frame.with_columns(activity=pl.Series(bars, dtype=pl.String))
             try:
-                return FrameRows(frame, columns.sessions(glyphs), filters.order(frame, text))
+                return FrameRows(frame, columns.sessions(glyphs), filters.order(frame, f"{text} {_WORST_FIRST}"))
             except filters.FilterError as error:
                 return str(error)
 
@@ -152,14 +157,24 @@ class Overview(Exporting):
         else:
             self.owner.push_screen(Workspace(None, text=f"rule={row['rule']}"))
 
+    def action_back(self) -> None:
+        """Off with the filter; without one this is the first screen."""
+        if self.text:
+            self._filter("")
+        else:
+            super().action_back()
+
+    def _filter(self, text: str) -> None:
+        self.text = text
+        if self.owner.case is not None:
+            self._fill_sessions()
+
     def action_filter(self) -> None:
         """Ask for a filter of the sessions."""
 
         def answered(text: str | None) -> None:
             if text is not None:
-                self.text = text
-                if self.owner.case is not None:
-                    self._fill_sessions()
+                self._filter(text)
 
         self.owner.push_screen(Prompt("filter sessions: word err>0 calls>=10 sort:-events", self.text), answered)
 
@@ -169,6 +184,15 @@ class Overview(Exporting):
 
         if self.owner.case is not None:
             self.owner.push_screen(Workspace(None))
+
+    def action_query(self) -> None:
+        """Ask the events of all sessions."""
+        from analyzer.tui.screens.workspace import Workspace
+
+        if self.owner.case is None:
+            self.notify("nothing is read yet")
+        else:
+            self.owner.push_screen(Workspace(None, asking=True))
 
     def action_lanes(self) -> None:
         """The lanes of the session under the cursor."""

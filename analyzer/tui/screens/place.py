@@ -101,10 +101,10 @@ class Place(Screen[None]):
         """Write the keys of this place anew."""
         if not self.standing:
             return
-        pieces = [f" {key} {word}  " for key, word in hints(self.places(), self.owner.keys)]
-        while len(pieces) > 3 and sum(map(len, pieces)) > self.size.width:
-            del pieces[-3]  # the way out and the help stay
-        self.query_one("#hints", Bar).put("".join(pieces))
+        here, always = ([f" {key} {word} " for key, word in some] for some in hints(self.places(), self.owner.keys))
+        while here and sum(map(len, here + always)) > self.size.width:
+            del here[-1]
+        self.query_one("#hints", Bar).put("".join(here + always))
 
     def places(self) -> list[str]:
         """The places of the key table, innermost first."""

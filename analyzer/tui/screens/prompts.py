@@ -33,14 +33,10 @@ class Prompt(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """A title above the input."""
         with Vertical():
-            yield Bar(id="asked")
+            yield _asked(self._title)
             field = Input(self._value, select_on_focus=False, compact=True)
             field.cursor_blink = False
             yield field
-
-    def on_mount(self) -> None:
-        """Say what is asked."""
-        self.query_one("#asked", Bar).put(self._title)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer."""
@@ -61,16 +57,19 @@ class Choice(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """One line."""
-        with Vertical():
-            yield Bar(id="asked")
-
-    def on_mount(self) -> None:
-        """Say what may be chosen."""
         words = "   ".join(f"{key} {word}" for key, word in self._choices.items())
-        self.query_one("#asked", Bar).put(f"{self._title}:  {words}   esc nothing")
+        with Vertical():
+            yield _asked(f"{self._title}:  {words}   esc nothing")
 
     def on_key(self, event: Key) -> None:
         """Take the key."""
         event.stop()
         event.prevent_default()
         self.dismiss(event.key if event.key in self._choices else None)
+
+
+def _asked(text: str) -> Bar:
+    """The question; it stands there from the beginning, because a prompt may be left before it is all there."""
+    bar = Bar()
+    bar.put(text)
+    return bar

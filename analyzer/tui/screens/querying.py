@@ -80,6 +80,7 @@ class Querying(Place):
         prefix = self.event_pane.path if scope == "this node" else "$"
         address = self.event_pane.address if scope == "this node" else ""
         session = self.session or (shown.session if shown is not None else None)
+        seq = shown.place.seq if shown is not None and shown.place is not None else None
         table, mode = self.table, self.on_screen
         raw = shown.model.raw if shown is not None and shown.model is not None else b""
 
@@ -97,7 +98,7 @@ class Querying(Place):
                     value = pointer.resolve(engine.decode(raw), address)
                 except LookupError:
                     return [], "not JSON"
-                return engine.over_value(query, value, prefix), ""
+                return engine.over_value(query, value, prefix, session=session, seq=seq), ""
             events: pl.Series | None = None
             if scope == "this session":
                 events = case.events.filter(pl.col("session").cast(pl.String) == session)["event"]
@@ -150,7 +151,7 @@ class Querying(Place):
 
     def _keep_hits(self) -> None:
         model = self.query_one("#hits", Lines).model
-        if not isinstance(model, FrameRows) or not model.height or model.frame["seq"].null_count():
+        if not isinstance(model, FrameRows) or not model.height or model.frame["event"].null_count():
             self.notify("these hits are all in one event; choose a wider scope with ctrl+s")
             return
         self.only = model.frame.select("session", "seq").unique(maintain_order=True)

@@ -16,7 +16,7 @@ from analyzer.tui.rows import FrameRows
 from analyzer.tui.screens.place import Bar, Place
 from analyzer.tui.screens.prompts import Prompt
 from analyzer.tui.screens.proving import Proving
-from analyzer.tui.screens.querybar import QueryBar
+from analyzer.tui.screens.querybar import SCOPES, QueryBar
 from analyzer.tui.screens.querying import Querying
 from analyzer.tui.screens.taking import Taking
 from analyzer.tui.screens.walking import Walking
@@ -57,16 +57,19 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
     Workspace.-zoom-event #schema, Workspace.-zoom-schema #event { display: none; }
     """
 
-    def __init__(self, session: str | None, *, text: str = "", spot: Spot | None = None) -> None:
+    def __init__(self, session: str | None, *, text: str = "", spot: Spot | None = None, asking: bool = False) -> None:
         super().__init__()
         self.session = session
-        self.mode = "events" if spot is not None and spot.finding is None and spot.event is not None else "findings"
+        at_event = spot is not None and spot.finding is None and spot.event is not None
+        self.mode = "events" if at_event or asking else "findings"
         self.on_screen = self.mode  # what the rows are: they follow the mode when they are filtered
-        self.texts = {"findings": text, "events": ""}  # filters
+        self.came_with = {"findings": text, "events": ""}  # filters that make the place what it is
+        self.texts = dict(self.came_with)
         self.only: pl.DataFrame | None = None  # session and seq of the hits that rows are kept to
         self.shown: Shown | None = None
         self.notes: dict[str, str] = {"findings": "", "events": ""}
         self._wanted: Spot | None = spot
+        self._asking = asking  # it opens with the query bar, over all rows
 
     def body(self) -> ComposeResult:
         """The panes, and the query bar."""
@@ -91,6 +94,8 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         self.title_line()
         if self.owner.case is not None:
             self.refill()
+        if self._asking:
+            self.call_after_refresh(self.open_query, None, SCOPES.index("all rows"))
 
     # --- the panes ---
 
@@ -286,6 +291,9 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
             self.close_query()
         elif self.only is not None:
             self.only = None
+            self.fill_rows()
+        elif self.texts[self.mode] != self.came_with[self.mode]:
+            self.texts[self.mode] = self.came_with[self.mode]
             self.fill_rows()
         else:
             super().action_back()
