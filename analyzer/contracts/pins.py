@@ -1,7 +1,8 @@
 """Pins: what was advertised, one canonical file per tool, so that a change shows as a difference of files.
 
-Trust on first use: the first definition that was seen is pinned, and a pin is never replaced unasked. A pin is a
-contract file like any other: `audit --contracts` and `replay --against` read a folder of them.
+Trust on first use: the first definition that was seen is pinned, and a pin is never replaced unasked. Where it is, it
+keeps the names of the versions that it replaced: a log that shows one of them beside the pinned one has not drifted. A
+pin is a contract file like any other: `audit --contracts` and `replay --against` read a folder of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import polars as pl
 from analyzer import pointer as pointers
 from analyzer.contracts.comparison.compare import Breakage, Comparison, breaking, compare
 from analyzer.contracts.comparison.rename import match_renamed
-from analyzer.contracts.schemas import decode, depth
+from analyzer.contracts.schemas import decode, depth, schema_id
 from analyzer.contracts.tables import ANY_TOOL, parse_tool_table
 from analyzer.errors import ContractFileError
 from analyzer.masking import mask, masked
@@ -28,6 +29,8 @@ from analyzer.masking import mask, masked
 ROLES: tuple[Literal["arguments", "output"], ...] = ("arguments", "output")
 _MOST_NAME = 100
 _MOST_DEPTH = 400  # levels that the standard encoder still indents
+_SUPERSEDED = "x-superseded"
+_REPLACED = "a version that the pin replaced, and not the pinned one"
 _NOT_ADVERTISED = "pinned, but not advertised here"
 
 
@@ -59,13 +62,14 @@ class Advertised:
 
 @dataclass(frozen=True)
 class Pin:
-    """The definition of one tool as a pin file holds it."""
+    """The definition of one tool as a pin file holds it; `superseded` names what it replaced."""
 
     server: str | None
     name: str
     description: str
     schemas: Mapping[str, Any]
     file: str = ""
+    superseded: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
@@ -152,11 +156,25 @@ def _in_order(texts: set[str], first: Shown, element: Callable[[int | None, str 
     return tuple(sorted(texts))
 
 
-def pinned(tool: Advertised, *, latest: bool = False) -> Pin:
-    """The pin of a tool: its first definition, or with `latest` the last one seen."""
+def pinned(tool: Advertised, *, replacing: Pin | None = None, latest: bool = False) -> Pin:
+    """The pin of a tool: its first definition, or with `latest` the newest one, which supersedes all before it."""
     end = -1 if latest else 0
     schemas = {role: versions[end].schema for role, versions in tool.versions.items()}
-    return Pin(tool.server, tool.name, tool.descriptions[end] if tool.descriptions else "", schemas)
+    description = tool.descriptions[end] if tool.descriptions else ""
+    before: set[str] = set()
+    if latest:
+        before = {each.schema_id for versions in tool.versions.values() for each in versions}
+        before |= {_digest(text) for text in tool.descriptions}
+        if replacing is not None:
+            before |= replacing.superseded | {schema_id(schema) for schema in replacing.schemas.values()}
+            before.add(_digest(replacing.description))
+        now = {versions[end].schema_id for versions in tool.versions.values()}
+        before -= {*now, *map(schema_id, schemas.values()), _digest(description)}
+    return Pin(tool.server, tool.name, description, schemas, superseded=frozenset(before))
+
+
+def _digest(description: str) -> str:
+    return "d_" + blake2b(description.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def file_of(server: str | None, name: str) -> str:
@@ -184,6 +202,8 @@ def text_of(pin: Pin) -> str:
         tool["parameters"] = pin.schemas["arguments"]
     if "output" in pin.schemas:
         tool["output_schema"] = pin.schemas["output"]
+    if pin.superseded:
+        tool[_SUPERSEDED] = sorted(pin.superseded)
     definition = {"server_label": pin.server, "tools": [tool], "type": "mcp"} if pin.server else tool
     indent = 2 if depth(definition) < _MOST_DEPTH else None
     text = json.dumps(definition, ensure_ascii=False, sort_keys=True, indent=indent)
@@ -200,7 +220,8 @@ def read_pins(folder: Path) -> list[Pin]:
     pins = []
     for path in sorted(folder.rglob("*.json")):
         try:
-            definitions = parse_tool_table(decode(path.read_bytes()))
+            value = decode(path.read_bytes())
+            definitions = parse_tool_table(value)
         except (OSError, ValueError) as error:
             raise ContractFileError(f"not a pin: {error}", file=str(path)) from error
         if not definitions:
@@ -209,8 +230,19 @@ def read_pins(folder: Path) -> list[Pin]:
             schemas = {"arguments": each.arguments, "output": each.output}
             pointed = {"arguments": each.arguments_pointer, "output": each.output_pointer}
             held = {role: schema for role, schema in schemas.items() if pointed[role] is not None}
-            pins.append(Pin(each.server, each.name, each.description, held, str(path)))
+            superseded = _superseded(value, each.pointer)
+            pins.append(Pin(each.server, each.name, each.description, held, str(path), superseded))
     return pins
+
+
+def _superseded(value: object, at: str) -> frozenset[str]:
+    """What a definition in a pin file says that it replaced; nothing in a file that was written by hand."""
+    try:
+        tool = pointers.resolve(value, at)
+    except LookupError:
+        return frozenset()
+    named = tool.get(_SUPERSEDED) if isinstance(tool, dict) else None
+    return frozenset(each for each in named if isinstance(each, str)) if isinstance(named, list) else frozenset()
 
 
 def check(tools: Iterable[Advertised], pins: Iterable[Pin], bare: Iterable[str] = ()) -> list[Drift]:
@@ -239,10 +271,19 @@ def check(tools: Iterable[Advertised], pins: Iterable[Pin], bare: Iterable[str] 
     return sorted(drifts, key=lambda drift: (drift.tool, drift.role, drift.what, drift.schema_id or ""))
 
 
+def _still_open(versions: tuple[Shown, ...], pin: Pin, role: str) -> tuple[Shown, ...]:
+    """The versions to hold against a pin: where it is shown itself, those that it superseded came before it."""
+    left = tuple(each for each in versions if each.schema_id not in pin.superseded)
+    if len(left) == len(versions) or role not in pin.schemas:
+        return versions
+    is_shown = any(compare(pin.schemas[role], each.schema).relation == "equal" for each in left)
+    return left if is_shown else versions
+
+
 def _against(tool: Advertised, pin: Pin) -> Iterator[Drift]:
     some = False
     for role in ROLES:
-        versions = tool.versions.get(role, ())
+        versions = _still_open(tool.versions.get(role, ()), pin, role)
         if role in pin.schemas and not versions:
             yield Drift(tool.label, "changed", role, "pinned with a schema, advertised without one")
             some = True
@@ -257,11 +298,13 @@ def _against(tool: Advertised, pin: Pin) -> Iterator[Drift]:
             some = True
             what: Literal["wording", "changed"] = "wording" if found.description_only else "changed"
             yield Drift(
-                *(tool.label, what, role, "", version.session, version.schema_id, found),
+                *(tool.label, what, role, _REPLACED if version.schema_id in pin.superseded else ""),
+                *(version.session, version.schema_id, found),
                 breaking(found, role=role),
             )
+    as_pinned = pin.description in tool.descriptions
     for text in tool.descriptions:
-        if text != pin.description:
+        if text != pin.description and not (as_pinned and _digest(text) in pin.superseded):
             some = True
             yield Drift(tool.label, "wording", note="the description of the tool differs from the pinned one")
     if not some:

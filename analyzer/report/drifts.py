@@ -11,6 +11,7 @@ from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible, visible_value
 
 _MOST_CHANGES = 30
+_MOST_ABSENT = 12
 _STYLES = {"breaking": "error", "unknown": "warning", "none": "dim"}
 
 
@@ -21,11 +22,16 @@ def told(paper: Paper, found: Sequence[Drift], written: Sequence[str], bare: Seq
     same = [drift.tool for drift in found if drift.what == "same"]
     if same:
         paper.wrapped(f"as pinned: {', '.join(visible(name, limit=80) for name in same)}", hang=2)
+    absent = [drift.tool for drift in found if drift.what == "absent"]
+    if absent:
+        more = f" and {len(absent) - _MOST_ABSENT} more" if len(absent) > _MOST_ABSENT else ""
+        names = ", ".join(visible(name, limit=80) for name in absent[:_MOST_ABSENT])
+        paper.wrapped((f"pinned, but not advertised here: {names}{more}", "dim"), hang=2)
     for drift in found:
-        if drift.what == "same":
+        if drift.what in ("same", "absent"):
             continue
         paper.blank()
-        style = "error" if drift.what == "changed" else "warning" if drift.drifted else "dim"
+        style = "error" if drift.what == "changed" else "warning"
         words: list[Words] = [(visible(drift.tool), "head"), f"  {drift.role}  " if drift.role else "  "]
         seen = f" in {visible(drift.session)}" if drift.session else ""
         paper.line(*words, (drift.what, style), seen)

@@ -77,6 +77,43 @@ def test_a_pin_is_canonical_and_trusted_on_first_use(capsys: Caught, pinned: Pat
     assert run(capsys, "pin", "--check", "--into", pinned, log)[0] == 0
 
 
+def test_a_log_that_changes_a_tool_is_clean_after_an_update(capsys: Caught, day: list[Path], tmp_path: Path) -> None:
+    def check(*logs: Path) -> int:
+        return run(capsys, "pin", "--check", "--into", tmp_path / "pins", *logs)[0]
+
+    run(capsys, "pin", "--into", tmp_path / "pins", *day)
+    assert check(*day) == 1
+    for _ in range(2):
+        status, out, _ = run(capsys, "pin", "--update", "--into", tmp_path / "pins", *day)
+        assert (status, "changed" in out) == (0, False)
+        assert check(*day) == 0
+    held = json.loads((tmp_path / "pins" / "refund_order.json").read_bytes())
+    assert "approval_ref" in held["parameters"]["required"]
+    # The version before it alone is a step back, and one that no pin replaced is a change wherever it stands.
+    assert check(day[0]) == 1
+    assert "a version that the pin replaced" in run(capsys, "pin", "--check", "--into", tmp_path / "pins", day[0])[1]
+    old, new = tool("find", ORDER), tool("find", WIDE)
+    odd = tool("find", {**ORDER, "properties": {"id": {"type": "integer"}}})
+    for name, tables in (("a", (old, new)), ("b", (odd, new))):
+        (tmp_path / name).mkdir()
+        for number, table in enumerate(tables):
+            made = log_of(tmp_path / name, table)
+            made.rename(made.with_name(f"{number}.jsonl"))
+    run(capsys, "pin", "--update", "--into", tmp_path / "other", tmp_path / "a")
+    for name, expected in (("a", 0), ("b", 1)):
+        assert run(capsys, "pin", "--check", "--into", tmp_path / "other", tmp_path / name)[0] == expected
+
+
+def test_pins_of_tools_that_a_log_does_not_show_are_one_line(capsys: Caught, tmp_path: Path) -> None:
+    names = [f"tool_{number:02d}" for number in range(15)]
+    run(capsys, "pin", "--into", tmp_path / "pins", log_of(tmp_path, *(tool(name, ORDER) for name in names)))
+    log = log_of(tmp_path, tool("tool_00", ORDER))
+    status, out, _ = run(capsys, "pin", "--check", "--into", tmp_path / "pins", log)
+    assert status == 0
+    assert "pinned, but not advertised here: tool_01, " in out
+    assert " ".join(out.split()).endswith("tool_12 and 2 more")
+
+
 def test_pins_are_contract_files(pinned: Path) -> None:
     from analyzer.contracts.files import load_contracts
 

@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 @logs.reading
 @click.option("--into", "folder", metavar="DIR", required=True, help="The folder of the pins, one JSON file per tool.")
 @click.option("--check", "checking", is_flag=True, help="Write nothing; end with status 1 where something has drifted.")
-@click.option("--update", is_flag=True, help="Replace pins by the last definition that was advertised.")
+@click.option("--update", is_flag=True, help="Replace pins by the newest definition that was advertised.")
 @shared.output_format
 @logs.no_color
 def command(*, folder: str, checking: bool, update: bool, form: str, no_color: bool, **given: Unpack[Given]) -> int:
     """Pin what was advertised: one canonical JSON file per tool, trust on first use.
 
     The first definition of each tool that has no pin yet is written; a pin that is there stays as it is, and what
-    differs from it is told with direction. Pins are contract files: `audit --contracts DIR` judges by them.
+    differs from it is told with direction, also where a tool changes inside of one log. --update takes the newest
+    definition as the pin, which remembers what it replaced: --check of the same log is clean from then on. Pins are
+    contract files: `audit --contracts DIR` judges by them.
 
     Exit status: 0; with --check 1 where a tool differs from its pin, has none, or changed its wording; 3 where a log
     could not be read or recognised.
@@ -77,7 +79,7 @@ def _write(folder: Path, tools: list[Advertised], held: list[Pin], *, update: bo
         if pin is not None and not update:
             continue
         file = Path(pin.file) if pin is not None else folder / pins.file_of(tool.server, tool.name)
-        text = pins.text_of(pins.pinned(tool, latest=update)).encode("utf-8", "backslashreplace")
+        text = pins.text_of(pins.pinned(tool, replacing=pin, latest=update)).encode("utf-8", "backslashreplace")
         try:
             if file.is_file() and file.read_bytes() == text:
                 continue
