@@ -196,7 +196,13 @@ def command(
                 colour=colour,
             )
         )
-    return _decided(night, fail_on=fail_on, fail_on_new=fail_on_new, strict=strict)
+    if night.failed:
+        return exits.FAULT
+    apart = (*given["contracts"], given["final_schema"], baseline)
+    for path in exits.strange_json(night.audit, apart) if strict else ():
+        console.complain(f"{path}: holds JSON, and no format is recognised (--strict)")
+    decides = night.audit if fail_on_new is None else replace(night.audit, findings=_fresh(night))
+    return exits.decide(decides, fail_on=fail_on_new or fail_on, strict=strict, apart=apart)
 
 
 def _check_settings(given: Given) -> None:
@@ -235,14 +241,6 @@ def _time(text: str | None) -> datetime | None:
 
 def _waiting() -> None:
     console.complain("another run has the store", "waiting for it to end")
-
-
-def _decided(night: Night, *, fail_on: str, fail_on_new: str | None, strict: bool) -> int:
-    if night.failed:
-        return exits.FAULT
-    if fail_on_new is None:
-        return exits.decide(night.audit, fail_on=fail_on, strict=strict)
-    return exits.decide(replace(night.audit, findings=_fresh(night)), fail_on=fail_on_new, strict=strict)
 
 
 def _fresh(night: Night) -> pl.DataFrame:

@@ -227,6 +227,11 @@ def test_what_other_terms_do_not_judge_is_not_fixed(tmp_path: Path) -> None:
     again = run(store, logs, terms=terms)
     assert rules <= set(changed(again)["recurring"]), "it never went away"
     assert _kinds(again) == {"recurring"}
+    file.write_text(json.dumps({"get": {"arguments": {}, "output": {}}, "put": {"output": out}}))
+    right = run(store, logs, terms=Terms(contracts=load_contracts([file])))
+    fixed = right.trend.changes.filter(change="fixed")
+    assert set(fixed.select("rule", "tool").rows()) >= {("OUT004", "get"), ("DRIFT001", "get")}, "contracts put right"
+    assert right.audit.lost == []
 
 
 def test_a_rule_that_did_not_run_has_no_rate(tmp_path: Path, logs: Path) -> None:

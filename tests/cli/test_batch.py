@@ -152,3 +152,19 @@ def test_a_log_that_is_none_any_more_is_not_green(tmp_path: Path, capsys: pytest
     kept.write_text("")
     assert main(command) == 3
     assert "1 not recognised" in capsys.readouterr().out
+
+
+def test_json_that_is_no_log_counts_with_strict_only(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (logs / "contracts.json").write_text('{"get": {"output": {}}}')
+    command = ["batch", "--store", str(tmp_path / "store"), "--fail-on", "never", str(logs)]
+    given = ["--contracts", str(logs / "contracts.json")]
+    assert main(command) == 0
+    assert main([*command, *given, "--strict"]) == 0
+    capsys.readouterr()
+    (logs / "house.json").write_text('{"house": 1}')
+    assert main([*command, *given, "--strict"]) == 3
+    printed = capsys.readouterr()
+    assert f"{logs / 'house.json'}: " in printed.err
+    assert "2 left out" in printed.out
