@@ -27,7 +27,7 @@ _SEVERITIES = ("error", "warning", "info")
 _ORDER = ("first_event", "seq", "call")
 _SHOWN = ("call", "call_id", "seq", "pointer", "outcome")
 
-MADE_OF = ("events", "sessions", "turns", "calls", "results", "offers", "verdicts")
+MADE_OF = ("events", "sessions", "turns", "calls", "results", "offers", "verdicts", "contracts")
 """The frames that details are made of."""
 
 DETAILS: dict[str, pl.Schema] = {

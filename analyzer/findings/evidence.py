@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from analyzer.contracts.spelling import spelled
 from analyzer.findings.assemble import bare
 
 COUNTED = (
@@ -30,20 +31,23 @@ EVIDENCE = pl.Schema(
 
 
 def evidence_of(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """EVIDENCE of CALLS, RESULTS and VERDICTS."""
-    judged = (
+    """EVIDENCE of CALLS, RESULTS, VERDICTS and CONTRACTS."""
+    what = (
         pl.when(pl.col("role") == "final").then(pl.lit("final")).otherwise(pl.concat_str("side", "role", separator="_"))
     )
+    judged = frames["verdicts"].filter(pl.col("verdict_is").is_in(["valid", "invalid"]))
+    # What a contract says as the log does is judged once, and by both.
+    contracts = spelled(frames["contracts"]).select("name", "role", "schema_id").unique()
+    both = judged.filter(pl.col("side") == "advertised").with_columns(
+        side=pl.lit("executed"), name=pl.col("tool").str.splitn(":", 3).struct.field("field_2")
+    )
+    both = both.join(contracts, on=["name", "role", "schema_id"], how="semi").select(judged.columns)
     whole = [
         *(frames[name].select("session", "tool", what=pl.lit(name)) for name in ("calls", "results")),
-        frames["verdicts"]
-        .filter(pl.col("verdict_is").is_in(["valid", "invalid"]))
-        .select("session", "tool", what=judged),
+        *(rows.select("session", "tool", what=what) for rows in (judged, both)),
     ]
-    rows = (
-        pl.concat(whole).group_by("session", "tool").agg((pl.col("what") == name).sum().alias(name) for name in COUNTED)
-    )
-    return added(rows.with_columns(tool=bare("tool")))
+    counts = ((pl.col("what") == name).sum().alias(name) for name in COUNTED)
+    return added(pl.concat(whole).group_by("session", "tool").agg(counts).with_columns(tool=bare("tool")))
 
 
 def added(evidence: pl.DataFrame) -> pl.DataFrame:

@@ -25,7 +25,7 @@ def details_part(part: Trace) -> Frames:
     first = part.calls["call"].head(MOST_MARKS).implode()
     verdicts = part.verdicts.filter((pl.col("role") == "arguments") & pl.col("call").is_in(first))
     made = {"sessions": part.sessions, "offers": part.offers, "verdicts": part.verdicts}
-    evidence = evidence_of({"calls": part.calls, "results": part.results, "verdicts": part.verdicts})
+    evidence = evidence_of({name: getattr(part, name) for name in ("calls", "results", "verdicts", "contracts")})
     return {"marked": verdicts.select(_NARROW), "tallies": tallied(made), "evidence": evidence}
 
 
@@ -43,7 +43,7 @@ def details_of_windows(shelf: Shelf, numbers: Numbers, index: Index, known: Fram
     missing = [pl.lit(None, of).alias(name) for name, of in VERDICTS.items() if name not in marked.columns]
     frames = {
         "events": index.ends,
-        **{name: known[name] for name in ("sessions", "turns", "offers")},
+        **{name: known[name] for name in ("sessions", "turns", "offers", "contracts")},
         "calls": numbers.numbered_calls(calls),
         "results": numbers.numbered(results),
         "verdicts": numbers.numbered(marked).select(pl.all(), *missing),
