@@ -130,7 +130,8 @@ def command(
     shown = _at_least(done, min_severity, min_confidence)
     for report in wanted:
         reports.deliver(report, shown, given, fail_on=fail_on, statistics=statistics, colour=not no_color)
-    apart = (*given["contracts"], given["final_schema"], baseline, write_baseline)
+    written = (write_baseline, save, *(report.file for report in wanted))
+    apart = (*given["contracts"], given["final_schema"], baseline, *written)
     for path in exits.strange_json(shown, apart) if strict else ():
         console.complain(f"{path}: holds JSON, and no format is recognised (--strict)")
     return exits.decide(shown, fail_on=fail_on, strict=strict, apart=apart)

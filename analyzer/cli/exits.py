@@ -30,7 +30,7 @@ FAIL_ON = ("error", "warning", "info", "never")
 def decide(audit: Audit, *, fail_on: str = "error", strict: bool = False, apart: Sequence[str | None] = ()) -> int:
     """The status that the audit ends with: 4 beats 1, 1 beats 3; `fail_on="never"` turns 1 into 0, but not 3.
 
-    `apart` are files and folders that hold JSON and need not be logs: contracts, the baseline.
+    `apart` are files and folders that hold JSON and need not be logs: contracts, the baseline, reports.
     """
     if audit.crashed:
         return FAULT
