@@ -22,7 +22,10 @@ HOPS = ("session create", "definition", "model call", "result", "MCP", "event st
 
 # What a rule cannot do without: (what must have been counted, why it did not run).
 NEEDS: dict[str, tuple[str, str]] = {
-    "ARG001": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
+    "ARG001": (
+        "schemas",
+        "no tool schema is recorded or given, so it saw only what hosts refused; --contracts supplies them",
+    ),
     "ARG002": ("tables", "no tool table is recorded"),
     "ARG006": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
     "CALL004": ("owed", "no call is recorded that a client has to answer"),

@@ -86,7 +86,7 @@ class Rule:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("ARG001", "args-schema-mismatch", "error", looks_at=("verdicts.verdict_is=invalid",)),
+    Rule("ARG001", "args-schema-mismatch", "error", looks_at=("verdicts.verdict_is=invalid|unverifiable",)),
     Rule("ARG002", "tool-not-advertised", "error"),
     Rule("ARG003", "args-invalid-json", "error", scope="payload", looks_at=("calls.container=text|broken",)),
     Rule("ARG004", "args-double-encoded", "error", scope="payload", looks_at=("calls.container=text",)),

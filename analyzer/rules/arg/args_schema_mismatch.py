@@ -2,7 +2,8 @@
 
 What it says: the decoded arguments were judged by the schema advertised at the model call, or by the contract file
 where none was advertised, and failed. One finding per call; `failures` holds every failing keyword; the hint has
-the smallest edit that passes and names other advertised tools that take the arguments.
+the smallest edit that passes and names other advertised tools that take the arguments. Where no schema is known, the
+host's own refusal of the arguments is told in its words (likely).
 Why it matters: the executor was never promised such arguments. What it does with them (refuse, guess, ignore a
 member, run) is chance, and what the model meant by an extra member is lost.
 Bad:
@@ -24,12 +25,18 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.arg.refused_by_host import refused_by_host
 from analyzer.rules.failures import failure_words, refused
+from analyzer.rules.hits import hits
 from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Calls whose arguments were judged invalid."""
+    """Calls whose arguments were judged invalid, or refused by a schema that is not known."""
+    return pl.concat([_judged(trace), hits(refused_by_host(trace))], how="diagonal_relaxed")
+
+
+def _judged(trace: Trace) -> pl.DataFrame:
     said = {"contract": "the contract file", "code": "the executed code"}
     schema = pl.col("channel").replace_strict(said, default="the schema in force")
     passes = pl.concat_str(pl.lit("Another version of the tool ("), "passes", pl.lit(") accepts these arguments. "))

@@ -18,6 +18,7 @@ _CONSTRAINTS = {
     "type": (
         r"[Ee]xpected (?:a |an )?[\w|<>\[\]' ]{2,60}?,? (?:but )?(?:got|received|found)\b",
         r"is not of type ['\"]",
+        r"type is expected as\b",
         rf"must be (?:a |an |of type )?{_TYPES}\b",
         r"[Ii]nput should be (?:a |an )?valid\b",
         r"[Ii]nvalid type: [^\n]{1,80}?, expected ",
@@ -27,6 +28,7 @@ _CONSTRAINTS = {
     "required": (
         rf"{_NAME}[`'\"]* is a required (?:property|field|parameter|argument)",
         rf"must have required property {_NAME}",
+        rf"[Rr]equired (?:parameter|property|field|argument) {_NAME}[`'\"]* is missing",
         rf"{_MISSING}(?:field|argument|parameter|property|key|param)s?:? {_NAME}",
         r"[Ff]ield required\b|\btype=missing\b",
     ),
