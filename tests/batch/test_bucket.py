@@ -70,9 +70,11 @@ def test_a_batch_reads_what_is_new_in_a_bucket(bucket: Any, tmp_path: Path) -> N
 
 def test_a_bucket_that_is_not_there(bucket: Any) -> None:
     del bucket
-    done = audit(["s3://nowhere/logs"])
+    done = audit(["s3://nowhere/logs"], lenient=True)
     assert isinstance(done.problems[0], InputError)
     assert "s3://nowhere/logs" in str(done.problems[0])
+    with pytest.raises(InputError, match="s3://nowhere/logs"):
+        audit(["s3://nowhere/logs"])
 
 
 def _lines(events: list[dict[str, Any]]) -> Iterator[bytes]:
