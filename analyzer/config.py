@@ -132,9 +132,8 @@ class _File:
         except tomllib.TOMLDecodeError as error:
             line = re.search(r"\(at line (\d+), column \d+\)$", str(error))
             problem = re.sub(r" \(at .*\)$", "", str(error))
-            raise ConfigurationError(
-                f"not TOML: {problem}", file=str(path), line=int(line[1]) if line else None
-            ) from error
+            at = int(line[1]) if line else text.rstrip().count("\n") + 1  # "at end of document"
+            raise ConfigurationError(f"not TOML: {problem}", file=str(path), line=at) from error
         self._root: tuple[str, ...] = ()
         if path.name == "pyproject.toml":
             self._root = ("tool", "analyzer")
@@ -160,6 +159,8 @@ class _File:
 
     def _known(self, at: tuple[str | int, ...], table: Mapping[str, Any], names: tuple[str, ...]) -> None:
         for name in table:
+            if name in _COMMAND_LINE_ONLY and not at:
+                self.fail((name,), f"{name!r} is for the command line only, as it imports code")
             if name not in names:
                 near = get_close_matches(name.replace("-", "_"), names, n=1, cutoff=0.5)
                 self.fail((*at, name), f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
@@ -319,6 +320,7 @@ _NUMBERS: dict[str, _Checker] = {
     "retries": _number(int, 1),
     "waited": _number(float, 0),
 }
+_COMMAND_LINE_ONLY = ("executed",)
 _TABLES = ("tools", "ledger", "mappings", "suppressions")
 
 _KEY = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)"""

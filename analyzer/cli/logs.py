@@ -137,6 +137,32 @@ def audited(
     return done
 
 
+_READ = "`analyzer formats` lists what is read"
+_MAPPED = f"{_READ}, a mapping reads a log of one's own, and `analyzer formats --try FILE` shows what it finds"
+_HEAD = 1 << 16
+
+
+def _is_json(each: dict[str, Any]) -> bool:
+    return bool(each["records"]) and each["unreadable"] < each["records"]
+
+
+def _unrecognised(each: dict[str, Any]) -> str:
+    """Why an input without a format has none, as far as a look at it tells."""
+    if not each["bytes"]:
+        return "empty"
+    what = "not recognised as any format"
+    if _is_json(each):
+        return what
+    try:
+        with Path(each["path"]).open("rb") as file:
+            holds = b'{"' in file.read(_HEAD)
+    except OSError:  # a part of an archive
+        holds = False
+    return f"{what}; its lines are no JSON" + (
+        ", though they hold some: a mapping reads lines that are JSON" if holds else ""
+    )
+
+
 def complaints(done: Audit, given: Given, none: str | None = None) -> None:
     """Say on standard error what could not be read, recognised or suppressed; `none`: why there is no log at all."""
     for note in done.notes:
@@ -145,11 +171,10 @@ def complaints(done: Audit, given: Given, none: str | None = None) -> None:
         console.complain(str(problem), console.advice(problem))
     for each in done.inputs:
         if not each["format"]:
-            what = "not recognised as any format" if each["bytes"] else "empty"
-            console.complain(f"{each['path']}: {what}", "`analyzer formats` lists what is read")
+            console.complain(f"{each['path']}: {_unrecognised(each)}", _MAPPED if _is_json(each) else _READ)
     if not done.inputs and not done.problems:
         saved = any((Path(path) / "audit.json").is_file() for path in given["paths"])
-        advice = "`analyzer tui` opens a saved audit" if saved else "`analyzer formats` lists what is read"
+        advice = "`analyzer tui` opens a saved audit" if saved else _READ
         console.complain(f"{', '.join(given['paths'])}: {none or 'no log found'}", None if none else advice)
 
 

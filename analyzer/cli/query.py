@@ -51,6 +51,10 @@ def command(*, expression: str, over: str, form: str, output: str | None, **give
     with decoded `arguments`, `verdict` and `output`, of the results with decoded `output`, or of the findings of the
     JSON report. Credentials are masked.
 
+    Other members. Calls: session, turn, agent, subagent, call_id, item_id, tool, kind, server, name, status, seq,
+    outcome, reason, schema_id, error. Results: session, turn, call_id, name, tool, success, status, error, stage, seq,
+    rank. Events: turn, seq, type, kind, time. `tool` is kind and name (function::refund_order), `name` the name alone.
+
     Exit status: 0; 2 where the expression cannot be read or run; 3 where a log could not be
     read or recognised.
     """
@@ -58,7 +62,11 @@ def command(*, expression: str, over: str, form: str, output: str | None, **give
 
     query = Expression(expression)
     done = logs.audited(given) if over == "findings" else shared.replayed(given)
-    found = query.find(document(done, over))
+    asked = document(done, over)
+    found = query.find(asked)
+    if not found and asked:
+        members = ", ".join(sorted(asked[0]))
+        console.complain(f"nothing matches in {len(asked):,} {over}", f"the members of each: {members}")
     console.deliver((line(each) + b"\n" for each in found) if form == "json" else _lines(found), output)
     return exits.decide(done, fail_on="never")
 

@@ -34,10 +34,11 @@ STDOUT = "-"
 
 
 class Report(NamedTuple):
-    """One report: its format, and the file it goes to (None: standard output)."""
+    """One report: its format, the file it goes to (None: standard output), and an ending that names no format."""
 
     format: str
     file: str | None
+    strange: str = ""
 
 
 def asked(outputs: tuple[str, ...], chosen: str | None, usual: str) -> list[Report]:
@@ -64,7 +65,8 @@ def _report(output: str, chosen: str | None, usual: str) -> Report:
         return Report(chosen or usual, None)
     name = output.lower()
     ending = max((each for each in ENDINGS if name.endswith(each)), key=len, default=None)
-    return Report(chosen or (ENDINGS[ending] if ending else usual), output)
+    strange = os.path.splitext(output)[1]  # noqa: PTH122 - the text of an option, not yet a file
+    return Report(chosen or (ENDINGS[ending] if ending else usual), output, "" if ending or chosen else strange)
 
 
 def detailed(reports: Sequence[Report]) -> bool:
@@ -74,6 +76,9 @@ def detailed(reports: Sequence[Report]) -> bool:
 
 def deliver(report: Report, audit: Audit, given: Given, *, fail_on: str, statistics: bool, colour: bool) -> None:
     """Write one report."""
+    if report.strange:
+        what = f"{report.strange} names no format, {report.format} is written"
+        console.complain(f"{report.file}: {what}", "say FORMAT=FILE")
     if report.format == "text":
         from analyzer.cli.following import following
         from analyzer.report import text

@@ -131,6 +131,8 @@ def notes(paper: Paper, audit: Audit) -> None:
 
 def _input(each: dict[str, Any]) -> list[Words]:
     unreadable: Words = (f"{each['unreadable']} unreadable", "error") if each["unreadable"] else "all read"
+    if not each["format"] and not each["unreadable"]:
+        unreadable = ("none read", "error")
     known: Words = each["format"] or ("not recognised", "error")
     if not each["records"] and not each["format"]:
         known = ("empty" if not each["bytes"] else "not recognised", "error")

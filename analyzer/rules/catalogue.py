@@ -256,5 +256,5 @@ def family(name: str) -> tuple[Rule, ...]:
 def nearest(name: str) -> str | None:
     """The code or slug most like an unknown name."""
     names = {each.lower(): each for rule in RULES for each in (rule.slug, rule.code)}
-    found = get_close_matches(name.strip().lower(), names, n=1, cutoff=0.5)
+    found = get_close_matches(name.strip().lower(), names, n=1, cutoff=0.6)
     return names[found[0]] if found else None

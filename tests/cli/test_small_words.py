@@ -1,0 +1,62 @@
+"""Small mistakes on the command line, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli import main
+
+Caught = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","arguments":{}}}\n'
+    Path("log.jsonl").write_text(call, encoding="utf-8")
+    return "log.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("strict = true\nx = [\n", "analyzer.toml:2: not TOML"),
+        ('strict = true\nexecuted = "a:b"\n', "analyzer.toml:2: 'executed' is for the command line only"),
+    ],
+)
+def test_a_configuration_is_refused_with_its_line(text: str, says: str, log: str, capsys: Caught) -> None:
+    Path("analyzer.toml").write_text(text, encoding="utf-8")
+    assert main(["audit", log]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_name_like_no_rule_gets_no_offer(capsys: Caught) -> None:
+    assert main(["rules", "NOPE"]) == 2
+    assert "did you mean" not in capsys.readouterr().err
+    assert main(["rules", "args-schema-mismach"]) == 2
+    assert "did you mean 'args-schema-mismatch'?" in capsys.readouterr().err
+
+
+def test_a_query_without_a_match_names_the_members(log: str, capsys: Caught) -> None:
+    assert main(["query", "[].bogus", log]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "nothing matches in 1 calls" in err
+    assert "call_id" in err
+
+
+def test_an_ending_that_names_no_format_is_told_once(log: str, capsys: Caught) -> None:
+    main(["audit", "-o", "x.docx", log])
+    assert capsys.readouterr().err.count(".docx names no format, text is written") == 1
+    main(["audit", "-o", "text=y.docx", log])
+    assert "names no format" not in capsys.readouterr().err
+
+
+def test_a_log_that_is_not_recognised_is_not_called_read(tmp_path: Path, capsys: Caught) -> None:
+    (tmp_path / "own.jsonl").write_text('{"foo": 1}\n', encoding="utf-8")
+    assert main(["audit", str(tmp_path / "own.jsonl")]) == 3
+    out, err = capsys.readouterr()
+    assert "none read  not recognised" in out
+    assert "mapping" in err
