@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from analyzer.auditing.partition import Answered
 from analyzer.frames import Frames
 from analyzer.read.spilled.spill import sessions_among, weight_of
 
 PORTION = 100_000
 """Events judged at once where findings are dense."""
+FEW = 2
+"""Events to a call, or more, where a partition is not cut."""
 _DENSE = 4  # events to a finding, or less
 
 
@@ -21,7 +25,9 @@ class Portions:
 
     def of(self, recorded: Frames) -> Iterator[Frames]:
         """The recorded frames of whole sessions, in one or more portions: `learn` from each before the next."""
-        count = max(-(-weight_of(recorded) // PORTION), 1)
+        # To cut at all has its price, what all rules ask of any frame; and where calls are few, so are findings.
+        few = _calls(recorded) * FEW < recorded["events"].height
+        count = 1 if few else max(-(-weight_of(recorded) // PORTION), 1)
         number = 0
         while number < count:
             until = count if self._sparse else number + 1
@@ -34,3 +40,8 @@ class Portions:
         """Take note of how much was found in a portion."""
         found = answer[0]["found"].height + answer[0]["unlisted"]["count"].sum()
         self._sparse = found * _DENSE < recorded["events"].height
+
+
+def _calls(recorded: Frames) -> int:
+    """About how many calls there are, each of which is shown several times."""
+    return int(recorded["call_sightings"].select(pl.struct("session", "pair_id").n_unique()).item())
