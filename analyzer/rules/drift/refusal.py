@@ -127,7 +127,8 @@ def refusal(text: str, arguments: Any) -> Refusal | None:
 
 def turned_back(text: str, arguments: Any) -> bool:
     """Whether a result reads as if the tool never ran: its arguments were refused, or could not be parsed."""
-    return _TURNED_BACK.search(text[:_AT_ONCE]) is not None or refusal(text, arguments) is not None
+    said = text[:_AT_ONCE]
+    return _TURNED_BACK.search(said) is not None or refusal(said, arguments) is not None
 
 
 def _names(value: Any) -> Iterator[str]:
