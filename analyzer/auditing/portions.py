@@ -13,7 +13,7 @@ from analyzer.read.spilled.spill import sessions_among, weight_of
 PORTION = 100_000
 """Events judged at once where findings are dense."""
 FEW = 2
-"""Events to a call, or more, where a partition is not cut."""
+"""A partition that has more events to a call is not cut."""
 _DENSE = 4  # events to a finding, or less
 
 
@@ -25,9 +25,10 @@ class Portions:
 
     def of(self, recorded: Frames) -> Iterator[Frames]:
         """The recorded frames of whole sessions, in one or more portions: `learn` from each before the next."""
+        count = max(-(-weight_of(recorded) // PORTION), 1)
         # To cut at all has its price, what all rules ask of any frame; and where calls are few, so are findings.
-        few = _calls(recorded) * FEW < recorded["events"].height
-        count = 1 if few else max(-(-weight_of(recorded) // PORTION), 1)
+        if count > 1 and _calls(recorded) * FEW < recorded["events"].height:
+            count = 1
         number = 0
         while number < count:
             until = count if self._sparse else number + 1

@@ -121,10 +121,10 @@ def inputs(paper: Paper, audit: Audit) -> None:
 
 
 def notes(paper: Paper, audit: Audit) -> None:
-    """What is wrong with the suppressions, and what the baseline has to say."""
+    """What is to be said of the suppressions, of the baseline, and of contracts whose tools nobody called."""
     if not audit.notes:
         return
-    paper.heading("Suppressions and baseline")
+    paper.heading("Notes")
     for note in audit.notes:
         paper.wrapped(visible(note, limit=1000), indent=2, hang=2)
 
