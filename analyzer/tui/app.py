@@ -1,4 +1,4 @@
-"""The application: opens the audit behind the first screen, keeps the way back, and lets no foreign byte through."""
+"""The application: opens the audit behind the first screen, and knows the ways between the screens."""
 
 from __future__ import annotations
 
@@ -7,60 +7,31 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Sequence
-from threading import Thread
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App
-from textual.filter import LineFilter
-
-from analyzer.errors import AnalyzerError
-from analyzer.tui.belt import Belt
+from analyzer.tui.host import Host, Spot
 from analyzer.tui.marks import Marks
 from analyzer.tui.palette import Actions, Palette
+from analyzer.tui.screens.marks import MarkList
 from analyzer.tui.screens.overview import Overview
 from analyzer.tui.screens.place import Place
+from analyzer.tui.screens.reading import Help
 from analyzer.tui.screens.workspace import Workspace
-from analyzer.tui.theme import ASCII, UNICODE, fallback, themes
+from analyzer.tui.theme import ASCII, themes
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
     from analyzer.tui.case import Case
 
-Result = TypeVar("Result")
 Opener = Callable[[Callable[[str, int, int], None], Callable[["Case"], None]], "Case"]
 """Opens what is to be seen: calls the first with how far it is, the second with what there is to see so far."""
 _FOLLOWED = 1.0  # seconds between two looks at a growing log
-_MOST_HISTORY = 200
 
 
-class Spot(NamedTuple):
-    """Where one has been: a row of a workspace, and the place in its event."""
-
-    session: str | None
-    finding: int | None
-    event: int | None
-    pane: str
-    address: str
-
-
-class AuditApp(App[None]):
+class AuditApp(Host):
     """The workspace of one audit."""
 
-    TITLE = "analyzer"
     COMMANDS: ClassVar = {Actions}
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (80, "-narrow"), (100, "-wide")]  # noqa: RUF012 - the library declares it so
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - the library declares it so
-    CSS = """
-    Place { background: $background; color: $foreground; layout: vertical; }
-    #crumbs, #hints { background: $panel; color: $foreground; }
-    #hints { color: $audit-dim; }
-    .-ascii Lines { border: ascii $audit-dim; }
-    .-ascii Lines:focus { border: ascii $primary; }
-    ToastRack { margin-bottom: 0; }
-    Toast { border-left: none; background: $panel; color: $foreground; }
-    Toast { width: 100%; max-width: 100%; padding: 0 1; margin-top: 0; }
-    CommandPalette SearchIcon { display: none; }
-    """
 
     def __init__(
         self,
@@ -73,51 +44,12 @@ class AuditApp(App[None]):
         session: str | None = None,
         follow: Sequence[str] = (),
     ) -> None:
-        super().__init__()
-        self.name_of_input = name_of_input
-        self.glyphs = ASCII if ascii_only else UNICODE
-        self.keys = keys or {}
-        self.case: Case | None = None
-        self.marks = Marks()
-        self.loading = "opening"  # safe text: how far reading is
-        self.failed: AnalyzerError | None = None
-        self.busy = 0  # pieces of work in the background
-        self.history: list[Spot] = []
-        self.here = 0
+        super().__init__(name_of_input, ascii_only=ascii_only, theme=theme, keys=keys)
         self._open_case = open_case
         self._session = session
         self._follow = tuple(follow)
         self._following = False
         self._sizes: list[int] = []
-        self._belt = Belt()
-        self.animation_level: Literal["none", "basic", "full"] = "none"
-        for own in themes():
-            self.register_theme(own)
-        self.theme = theme or os.environ.get("TEXTUAL_THEME", "") or "audit-dark"
-        self.set_keymap(self.keys)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our own colours under themes that do not know them."""
-        return fallback(self.theme, dark=self.current_theme.dark)
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """What is drawn passes here last."""
-        return [*super().get_line_filters(), self._belt]
-
-    def notify(
-        self,
-        message: str,
-        *,
-        title: str = "",
-        severity: Literal["information", "warning", "error"] = "information",
-        timeout: float | None = None,
-        markup: bool = False,
-    ) -> None:
-        """Say something over the keys of the bottom line, which come back; never as markup."""
-        del markup
-        super().notify(
-            visible(message, limit=400), title=visible(title), severity=severity, timeout=timeout, markup=False
-        )
 
     # --- opening ---
 
@@ -137,13 +69,13 @@ class AuditApp(App[None]):
 
         def progress(stage: str, done: int, whole: int) -> None:
             share = f" {done * 100 // whole} %" if whole else ""
-            self._post(lambda: self._say_progress(f"{visible(stage, limit=30)}{share}"))
+            self.post(lambda: self._say_progress(f"{visible(stage, limit=30)}{share}"))
 
         first = self.case is None
 
         def some(case: Case) -> None:
             if first:  # who has seen all of it is not shown a part again
-                self._post(lambda: self._show(case))
+                self.post(lambda: self._show(case))
 
         self.in_background(lambda: self._open_case(progress, some), self._opened)
 
@@ -206,88 +138,27 @@ class AuditApp(App[None]):
             self.loading = "reading on"
             self._read()
 
-    # --- work in the background ---
-
-    def in_background(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
-        """Do `work` in a daemon thread, then `then` with its result here; a caller's mistake is told, not raised."""
-        self.busy += 1
-
-        def run() -> None:
-            try:
-                result = work()
-            except AnalyzerError as error:
-                told = error
-                self._post(lambda: self._failed(told))
-            except Exception as error:  # noqa: BLE001 - raised again where the application handles it
-                fault = error
-                self._post(lambda: self._fault(fault))
-            else:
-                self._post(lambda: self._done(then, result))
-
-        Thread(target=run, daemon=True).start()
-
-    def _post(self, what: Callable[[], None]) -> None:
-        if self.is_running:
-            self.call_later(what)
-
-    def _done(self, then: Callable[[Result], None], result: Result) -> None:
-        self.busy -= 1
-        then(result)
-
-    def _failed(self, error: AnalyzerError) -> None:
-        self.busy -= 1
-        if self.case is None:
-            self.failed = error
-            self.exit()
-            return
-        self.loading = ""
-        self.notify(str(error), severity="error")
-
-    def _fault(self, error: Exception) -> None:
-        self.busy -= 1
-        raise error
-
-    def _fatal_error(self) -> None:
-        # The library would print a traceback with local variables, which hold text of the log. `fault` is raised
-        # by whoever runs the application, once the terminal is given back.
-        self._close_messages_no_wait()
-
-    @property
-    def fault(self) -> Exception | None:
-        """What went wrong in this program, if it ended by that."""
-        return self._exception
-
-    async def settled(self) -> None:
-        """Wait until nothing works in the background any more; for tests and scripts."""
-        quiet = 0
-        while quiet < 2 and self.is_running:
-            await asyncio.sleep(0.005)
-            quiet = 0 if self.busy else quiet + 1
-
     # --- ways ---
 
-    def top_workspace(self) -> Workspace | None:
+    def _workspace(self) -> Workspace | None:
         """The workspace nearest to the top of the stack."""
         return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, Workspace)), None)
 
-    def step_out(self) -> None:
-        """Leave the screen on top; the first one stays."""
-        if len(self.screen_stack) > 2:
-            self.pop_screen()
+    def go(self, spot: Spot, *, stay: bool = False) -> None:
+        """Show a place: in the workspace that is open on its session, or in a new one."""
+        workspace = self._workspace()
+        if stay and workspace is not None and workspace.session is None:
+            spot = spot._replace(session=None)
+        if workspace is not None and workspace.session == spot.session:
+            while self.screen is not workspace:
+                self.pop_screen()
+            workspace.go(spot)
         else:
-            self.notify("this is the first screen; Q quits")
+            self.push_screen(Workspace(spot.session, spot=spot))
 
-    def remember(self, spot: Spot) -> None:
-        """Write a place into the history; what was ahead is forgotten."""
-        del self.history[self.here + 1 :]
-        if not self.history or self.history[-1] != spot:
-            self.history.append(spot)
-        del self.history[:-_MOST_HISTORY]
-        self.here = len(self.history) - 1
-
-    def travel(self, step: int) -> None:
+    def action_travel(self, step: int) -> None:
         """Go to another place of the history."""
-        workspace = self.top_workspace()
+        workspace = self._workspace()
         if step < 0 and workspace is not None and self.here == len(self.history) - 1:
             ahead = workspace.spot()
             if self.history and self.history[-1] != ahead:
@@ -299,27 +170,23 @@ class AuditApp(App[None]):
         self.here = at
         self.go(self.history[at])
 
-    def go(self, spot: Spot) -> None:
-        """Show a place: in the workspace that is open on its session, or in a new one."""
-        workspace = self.top_workspace()
-        if workspace is not None and workspace.session == spot.session:
-            while self.screen is not workspace:
-                self.pop_screen()
-            workspace.go(spot)
-        else:
-            self.push_screen(Workspace(spot.session, spot=spot))
+    def action_help(self) -> None:
+        """The keys of this place."""
+        if isinstance(self.screen, Place):
+            self.push_screen(Help(self.screen.places()))
 
-    def next_theme(self) -> None:
+    def action_marks(self) -> None:
+        """The list of marks."""
+        if self.case is not None and not isinstance(self.screen, MarkList):
+            self.push_screen(MarkList())
+
+    def action_next_theme(self) -> None:
         """The next of the themes that this project stands for."""
         names = [*(own.name for own in themes()), "ansi-dark", "ansi-light"]
         names = [name for name in names if name in self.available_themes]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
         self.notify(f"theme {self.theme}")
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """Hand text that went through `visible` to the terminal's clipboard."""
-        super().copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
 
     def action_command_palette(self) -> None:
         """Every action by name."""

@@ -42,11 +42,11 @@ PLACES = {
 KEYS = (
     Key("back", "escape,q", "back", "one step out (on the first screen: nothing)", "anywhere", "out"),
     Key("quit", "Q,ctrl+q", "app.quit", "quit", "anywhere", "quit"),
-    Key("help", "question_mark,f1", "help", "the keys of this place", "anywhere", "help"),
-    Key("history-back", "left_square_bracket", "travel(-1)", "back to where you were", "anywhere"),
-    Key("history-forward", "right_square_bracket", "travel(1)", "forward again", "anywhere"),
-    Key("marks", "apostrophe", "marks", "the list of marks", "anywhere"),
-    Key("theme", "f2", "next_theme", "next theme", "anywhere"),
+    Key("help", "question_mark,f1", "app.help", "the keys of this place", "anywhere", "help"),
+    Key("history-back", "left_square_bracket", "app.travel(-1)", "back to where you were", "anywhere"),
+    Key("history-forward", "right_square_bracket", "app.travel(1)", "forward again", "anywhere"),
+    Key("marks", "apostrophe", "app.marks", "the list of marks", "anywhere"),
+    Key("theme", "f2", "app.next_theme", "next theme", "anywhere"),
     Key("next-pane", "tab", "app.focus_next", "next pane", "anywhere"),
     Key("previous-pane", "shift+tab", "app.focus_previous", "previous pane", "anywhere"),
     # every pane is a list of lines

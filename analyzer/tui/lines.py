@@ -15,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from analyzer.tui.keys import bindings
+from analyzer.tui.prompts import Choice, Prompt
 from analyzer.tui.rows import Model, Span, TextRows
 from analyzer.tui.theme import UNICODE, Glyphs
 from analyzer.visible import visible, visible_lines
@@ -295,7 +296,6 @@ class Lines(ScrollView, can_focus=True):
 
     def action_find(self) -> None:
         """Ask for a text and go to where it is next."""
-        from analyzer.tui.screens.prompts import Prompt
 
         def answered(text: str | None) -> None:
             if text is not None and not self.seek(text, 1, here=True) and text:
@@ -319,8 +319,6 @@ class Lines(ScrollView, can_focus=True):
 
     def action_copy(self) -> None:
         """Ask what of this place is wanted, and copy it."""
-        from analyzer.tui.screens.prompts import Choice
-
         found = self.copies()
 
         def chosen(key: str | None) -> None:

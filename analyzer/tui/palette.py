@@ -14,7 +14,7 @@ from analyzer.tui.keys import KEYS, shown
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.tui.app import AuditApp
+    from analyzer.tui.host import Host
 
 _MOST_SESSIONS = 500
 
@@ -45,7 +45,7 @@ class Actions(Provider):
     def _commands(self) -> list[tuple[str, str, Callable[[], None]]]:
         from analyzer.tui.screens.place import Place
 
-        app, screen = cast("AuditApp", self.app), self.screen
+        app, screen = cast("Host", self.app), self.screen
         if not isinstance(screen, Place):
             return []
         places = screen.places()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from textual.app import ComposeResult
 
 from analyzer.tui import columns
+from analyzer.tui.host import Spot
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.rows import FrameRows
@@ -62,11 +63,7 @@ class Calls(Exporting):
 
     def on_lines_entered(self, message: Lines.Entered) -> None:
         """Open the event of the call."""
-        from analyzer.tui.app import Spot
-
         model = message.pane.model
         if isinstance(model, FrameRows):
             row = model.record(message.pane.cursor)
-            workspace = self.workspace()
-            session = row["session"] if workspace is None or workspace.session is not None else None
-            self.owner.go(Spot(session, None, row["event"], "event", ""))
+            self.owner.go(Spot(row["session"], None, row["event"], "event", ""), stay=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from textual.app import ComposeResult
 
 from analyzer.tui import columns
+from analyzer.tui.host import Spot
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.marks import Mark
+from analyzer.tui.prompts import Prompt
 from analyzer.tui.rows import FrameRows
-from analyzer.tui.screens.prompts import Prompt
 from analyzer.tui.screens.taking import Exporting
 
 
@@ -51,8 +52,6 @@ class MarkList(Exporting):
 
     def on_lines_entered(self, message: Lines.Entered) -> None:
         """Go to what is marked."""
-        from analyzer.tui.app import Spot
-
         del message
         mark = self._mark()
         if mark is None:

@@ -11,8 +11,8 @@ from textual.containers import Horizontal
 from analyzer.tui import columns
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
+from analyzer.tui.prompts import Prompt
 from analyzer.tui.rows import FrameRows, Span, TextRows
-from analyzer.tui.screens.prompts import Prompt
 from analyzer.tui.screens.taking import Exporting
 from analyzer.visible import visible
 

@@ -6,35 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from textual.app import ComposeResult
-from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
+from analyzer.tui.bar import Bar
 from analyzer.tui.keys import bindings, hints
 from analyzer.tui.lines import Lines
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.tui.app import AuditApp
     from analyzer.tui.case import Case
-    from analyzer.tui.screens.workspace import Workspace
+    from analyzer.tui.host import Host
 
 Result = TypeVar("Result")
-
-
-class Bar(Static):
-    """One line of our own making."""
-
-    DEFAULT_CSS = """
-    Bar { height: 1; width: 100%; text-wrap: nowrap; }
-    """
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - the library's name
-        super().__init__("", id=id, classes=classes, markup=False)
-
-    def put(self, text: str) -> None:
-        """Show safe text."""
-        self.update(Content(text))
 
 
 class Place(Screen[None]):
@@ -49,9 +32,9 @@ class Place(Screen[None]):
         self._newest: dict[str, int] = {}
 
     @property
-    def owner(self) -> AuditApp:
+    def owner(self) -> Host:
         """The app, by its type."""
-        return cast("AuditApp", self.app)
+        return cast("Host", self.app)
 
     @property
     def case(self) -> Case:
@@ -148,33 +131,6 @@ class Place(Screen[None]):
         """Let the work of a group come to nothing."""
         self._newest[group] = self._newest.get(group, 0) + 1
 
-    # --- actions ---
-
     def action_back(self) -> None:
         """One step out."""
         self.owner.step_out()
-
-    def action_help(self) -> None:
-        """The keys of this place."""
-        from analyzer.tui.screens.reading import Help
-
-        self.owner.push_screen(Help(self.places()))
-
-    def action_marks(self) -> None:
-        """The list of marks."""
-        from analyzer.tui.screens.marks import MarkList
-
-        if self.owner.case is not None and not isinstance(self, MarkList):
-            self.owner.push_screen(MarkList())
-
-    def action_travel(self, step: int) -> None:
-        """Back or forward in history."""
-        self.owner.travel(step)
-
-    def action_next_theme(self) -> None:
-        """The next theme."""
-        self.owner.next_theme()
-
-    def workspace(self) -> Workspace | None:
-        """The workspace on top of the stack, this screen included."""
-        return self.owner.top_workspace()

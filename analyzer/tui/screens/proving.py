@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from textual.timer import Timer
 
+from analyzer.tui.bar import Bar
+from analyzer.tui.host import Spot
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import TextRows
-from analyzer.tui.screens.place import Bar, Place
+from analyzer.tui.screens.place import Place
 from analyzer.tui.screens.querybar import QueryBar
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
-    from analyzer.tui.app import Spot
     from analyzer.tui.evidence import Shown
 
 _REST = 0.04  # seconds that the cursor rests before the evidence follows

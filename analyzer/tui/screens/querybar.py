@@ -14,7 +14,7 @@ from textual.suggester import Suggester
 from textual.timer import Timer
 from textual.widgets import Input
 
-from analyzer.tui.screens.place import Bar
+from analyzer.tui.bar import Bar
 from analyzer.visible import visible
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from analyzer.tui import columns
+from analyzer.tui.host import Spot
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import FrameRows, TextRows
@@ -15,7 +16,6 @@ from analyzer.tui.screens.querybar import QueryBar
 if TYPE_CHECKING:
     import polars as pl
 
-    from analyzer.tui.app import Spot
     from analyzer.tui.evidence import Shown
     from analyzer.tui.query import Hit, Query
 
@@ -85,7 +85,7 @@ class Querying(Place):
         raw = shown.model.raw if shown is not None and shown.model is not None else b""
 
         def post(found: list[Hit], state: str) -> None:
-            self.owner._post(lambda: self._hits(found, state, query))  # noqa: SLF001 - from a thread
+            self.owner.post(lambda: self._hits(found, state, query))
 
         def work(stale: Callable[[], bool]) -> tuple[list[Hit], str] | None:
             import polars as pl
@@ -135,7 +135,6 @@ class Querying(Place):
         return model.record(pane.cursor) if isinstance(model, FrameRows) and model.height else None
 
     def _to_hit(self) -> None:
-        from analyzer.tui.app import Spot
         from analyzer.tui.query import pointer_of
 
         hit = self._hit()

@@ -14,9 +14,9 @@ from analyzer.tui import export
 from analyzer.tui.lines import Lines
 from analyzer.tui.marks import Mark
 from analyzer.tui.panes import JsonPane
+from analyzer.tui.prompts import Prompt
 from analyzer.tui.rows import FrameRows
 from analyzer.tui.screens.place import Place
-from analyzer.tui.screens.prompts import Prompt
 from analyzer.visible import visible, visible_lines
 
 if TYPE_CHECKING:

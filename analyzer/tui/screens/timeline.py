@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 
 from analyzer.tui import columns
+from analyzer.tui.host import Spot
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.rows import FrameRows
@@ -171,8 +172,6 @@ class Timeline(Exporting):
 
     def on_lines_entered(self, message: Lines.Entered) -> None:
         """Open the event nearest to the cursor."""
-        from analyzer.tui.app import Spot
-
         pane = message.pane
         if not isinstance(pane, LanePane) or pane.lanes is None:
             return

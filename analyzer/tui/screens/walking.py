@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from analyzer.tui.host import Spot
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import FrameRows
@@ -13,7 +14,6 @@ from analyzer.tui.screens.place import Place
 if TYPE_CHECKING:
     import polars as pl
 
-    from analyzer.tui.app import Spot
     from analyzer.tui.evidence import Shown
 
 
@@ -43,8 +43,6 @@ class Walking(Place):
 
     def spot(self) -> Spot:
         """Where one is."""
-        from analyzer.tui.app import Spot
-
         row = self.row() or {}
         pane = self.focused.id if self.focused is not None and self.focused.id in ("event", "schema") else "rows"
         address = self.event_pane.address if pane == "event" else ""

@@ -9,12 +9,14 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 from analyzer.tui import columns
+from analyzer.tui.bar import Bar
+from analyzer.tui.host import Spot
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
+from analyzer.tui.prompts import Prompt
 from analyzer.tui.rows import FrameRows
-from analyzer.tui.screens.place import Bar, Place
-from analyzer.tui.screens.prompts import Prompt
+from analyzer.tui.screens.place import Place
 from analyzer.tui.screens.proving import Proving
 from analyzer.tui.screens.querybar import SCOPES, QueryBar
 from analyzer.tui.screens.querying import Querying
@@ -25,7 +27,6 @@ from analyzer.visible import visible
 if TYPE_CHECKING:
     import polars as pl
 
-    from analyzer.tui.app import Spot
     from analyzer.tui.evidence import Shown
     from analyzer.tui.lanes import LaneRows
 
@@ -321,8 +322,6 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         if self.mode == "events" and place is not None and row is not None:
             event = self.case.event_at(place)
             if event is not None:
-                from analyzer.tui.app import Spot
-
                 self._wanted = Spot(self.session, None, event, "rows", "")
         self.fill_rows()
         self.enter_pane("rows")

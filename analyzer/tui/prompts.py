@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from analyzer.tui.screens.place import Bar
+from analyzer.tui.bar import Bar
 
 
 class Prompt(ModalScreen[str | None]):
