@@ -12,6 +12,7 @@ from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.exchange import exchange_in, unread
 from analyzer.read.openai.items import KNOWN, At, Items
 from analyzer.read.openai.ledger import Ledger
+from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.sdk.records import Record
 from analyzer.read.sdk.saved import Saved
@@ -33,9 +34,9 @@ class AgentsSdk(RecordAdapter[Record]):
         "`session_id` and `message_data`; bare Responses items"
     )
     loses: ClassVar[tuple[str, ...]] = (
-        "Spans have no call ids: an execution is not joined to the call of the model.",
-        "Calls in the messages of spans of type generation are not read, only told.",
-        "Traces hold no schemas; a saved run has those of its last unfinished reply alone.",
+        "Spans of functions have no call ids: it is taken for the open call of its turn with its name and arguments.",
+        "What the model said stands in spans of type generation alone; those of type response hold nothing of it.",
+        "Traces hold no schemas, but where the settings of a generation have them; saved runs, of the last open reply.",
         "Outputs are Python's text of a value, and the text of a failure says nothing of its cause.",
         "A session store is memory, not a log: items are removed from it, and turns and agents are not in it.",
         "Inputs and outputs beyond 100,000 bytes are cut on export.",
@@ -48,7 +49,7 @@ class AgentsSdk(RecordAdapter[Record]):
         self._cursor = Cursor(rows)
         self._spans = Spans(self.name, rows, self._cursor)
         self._saved = Saved(rows, self._cursor, Items(self.name, rows, ledger, shape="responses"))
-        self._memories = (ledger, self._saved)
+        self._memories = (ledger, self._saved, self._spans)
 
     @staticmethod
     def knows(record: Any) -> float:
@@ -80,6 +81,12 @@ class AgentsSdk(RecordAdapter[Record]):
                 return 0.0
             return 1.0 if exchange is not None and "/traces/ingest" in exchange.url else 0.0
         return 0.0
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        others = super().read(block)
+        self._spans.end()
+        return others
 
     def _alone(self, record: Record, place: Place) -> bool:
         self._cursor.move(place)

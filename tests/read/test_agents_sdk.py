@@ -91,13 +91,6 @@ def test_children_may_come_before_their_parents(tmp_path: Path) -> None:
     assert found.frames["calls"].height == 5
 
 
-def test_calls_in_spans_of_generations_are_told_as_not_read(tmp_path: Path) -> None:
-    said = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
-    span = {"object": "trace.span", "id": "s1", "trace_id": "t1", "span_data": {"type": "generation", "output": [said]}}
-    found = audited(tmp_path, lines(span))
-    assert "generation" in found.findings.filter(rule="LOG003")["message"][0]
-
-
 def test_a_posted_body_is_opened(tmp_path: Path) -> None:
     body = json.loads(SPANS.splitlines()[1])
     posted = {"http": {"method": "POST", "path": "/v1/traces/ingest", "body": body}, "response": {"status": 204}}

@@ -16,6 +16,8 @@ class Span(msgspec.Struct, gc=False):
     input: Raw = ABSENT
     output: Raw = ABSENT
     mcp_data: Raw = ABSENT
+    model: str | None = None
+    model_config: Raw = ABSENT
     data: Raw = ABSENT
 
 
