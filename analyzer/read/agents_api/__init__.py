@@ -8,6 +8,7 @@ import msgspec
 
 from analyzer.read.adapter import Adapter
 from analyzer.read.agents_api.blocks import Blocks
+from analyzer.read.agents_api.events import Events
 from analyzer.read.agents_api.known import knows
 from analyzer.read.agents_api.parts import Parts
 from analyzer.read.agents_api.single import Single
@@ -38,8 +39,9 @@ class AgentsApi(Adapter):
         self._source = source
         tables = Tables(rows)
         parts = Parts(rows, tables)
-        self._single = Single(rows, tables, parts)
-        self._blocks = Blocks(rows, tables, parts, self._single)
+        events = Events(rows)
+        self._single = Single(rows, events, tables, parts)
+        self._blocks = Blocks(rows, events, tables, parts, self._single)
 
     knows = staticmethod(knows)
 

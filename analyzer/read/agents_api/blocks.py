@@ -12,8 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from analyzer.frames import PART_BITS
+from analyzer.read.agents_api.events import Events, Place
 from analyzer.read.agents_api.parts import SUPPORTED, At, Parts, shown, succeeded
-from analyzer.read.agents_api.single import Place, Single
+from analyzer.read.agents_api.single import Single
 from analyzer.read.agents_api.tables import HEAD, Tables
 from analyzer.read.agents_api.wire import (
     KINDS,
@@ -69,8 +70,9 @@ class _Group(NamedTuple):
 class Blocks:
     """Takes blocks that hold no broken record."""
 
-    def __init__(self, rows: Rows, tables: Tables, parts: Parts, single: Single) -> None:
+    def __init__(self, rows: Rows, events: Events, tables: Tables, parts: Parts, single: Single) -> None:
         self._rows = rows
+        self._named = events
         self._tables = tables
         self._parts = parts
         self._single = single
@@ -132,12 +134,12 @@ class Blocks:
                 self._single.regular(event, record, kind or "")
                 continue
             if index and (before := records[index - 1].session_id) is not None:
-                self._single.session = before
+                self._named.session = before
             place = Place(block.offset[index], block.length[index], block.line[index])
             if not self._single.take(event, record, raw, "", place):
                 strange.append(index)
         if records and records[-1].session_id is not None:
-            self._single.session = records[-1].session_id
+            self._named.session = records[-1].session_id
         return strange
 
     def _events(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
-from analyzer.read.agents_api.pointing import marks, point_at_text
 from analyzer.read.agents_api.wire import (
     Http,
     Record,
     Response,
     decode_http,
-    decode_raws,
     decode_record,
     decode_response,
     decode_session,
@@ -22,58 +19,56 @@ from analyzer.read.agents_api.wire import (
 )
 from analyzer.read.members import held
 from analyzer.read.openai import exchange
+from analyzer.read.recover import Fault
 from analyzer.read.values import ABSENT, Raw, first
 
-if TYPE_CHECKING:
-    from analyzer.read.agents_api.single import Place, Single
+
+class Exchange(NamedTuple):
+    """What a request to this API and its response say."""
+
+    native: str  # method and path, without ids
+    session: str | None  # as the path names it, or one of the answers
+    accepted: bool | None  # None: no status is recorded
+    key: str | None  # the request's idempotency key
+    channel: str | None  # "create" or "update" of a session; None: inputs, or refused
+    asked: Raw | bytes  # the body of a request that posts; may be absent
+    asked_in_text: bool  # whether the recorder kept that body as text
+    answers: Sequence[Raw | bytes]  # none of a refused request
+    answered_in_text: bool
+    unread: list[Fault]  # of bodies that are kept as text
 
 
-def take(single: Single, record: Record, pointer: str, place: Place) -> bool:  # noqa: C901 - one branch for each endpoint
-    """A recorded request and its response."""
+def exchange_of(record: Record) -> Exchange | None:
+    """The request and response of a record; None where they are of another API."""
     http, _ = held(decode_http, record.http, Http())
     path = (http.path or http.url).partition("?")[0]
     _, found, rest = path.partition("/agents/sessions")
     if not found:
-        return False
+        return None
     response, _ = held(decode_response, record.response, Response())
     _, session, *below = [*rest.split("/"), ""]
     accepted = None if response.status is None else response.status < 400
     keys = [value for name, value in http.headers.items() if name.lower() == "idempotency-key"]
-    place = replace(place, session=session or place.session, accepted=accepted, key=str(keys[0]) if keys else None)
-    body, body_at = _body(http.body), f"{pointer}/http/body"
-    answers, answer_at = _bodies(response.body), f"{pointer}/response/body"
-    if not session:
-        named = (_named(answer) for answer in answers if first(answer) == b"{")
-        place = replace(place, session=next(filter(None, named), place.session))
-    native = f"{http.method} {'/'.join(('/agents/sessions', *(['{id}'] if session else []), *filter(None, below)))}"
-    event = single.event(record, native, "request", place.session, None, pointer, place)
+    answers = _bodies(response.body)
+    named = None if session else next(filter(None, (_named(each) for each in answers if first(each) == b"{")), None)
+    of_a_session = accepted is not False and not any(below)
+    unread: list[Fault] = []
     for half, where in ((http.body, "/http/body"), (response.body, "/response/body")):
         if first(half) == b'"':
-            unread = exchange.unread(exchange.opened(held(decode_string, half, "")[0], where))
-            single.rows.faults += [(event, place.session, *fault._replace(pointer=where)) for fault in unread]
-    before = marks(single.rows)
-    if http.method == "POST" and first(body) == b"{" and accepted is not False and not any(below):
-        single.request(held(decode_record, body, Record())[0], body_at, place, "update" if session else "create")
-    elif http.method == "POST" and first(body) in (b"{", b"["):
-        inner = held(decode_record, body, Record())[0] if first(body) == b"{" else None
-        if inner is None:
-            single.all(decode_raws(body), body_at, place)
-        elif first(inner.events) == b"[":
-            single.all(decode_raws(inner.events), f"{body_at}/events", place)
-    if first(http.body) == b'"':
-        point_at_text(single.rows, before, body_at)
-    before = marks(single.rows)
-    if accepted is not False:
-        for answer in answers:
-            single.inside(answer, answer_at, replace(place, accepted=None, key=None))
-    if first(response.body) == b'"':
-        point_at_text(single.rows, before, answer_at)
-    return True
-
-
-def _body(raw: Raw) -> Raw | bytes:
-    """The recorded body of a request."""
-    return next(iter(_bodies(raw)), ABSENT)
+            faults = exchange.unread(exchange.opened(held(decode_string, half, "")[0], where))
+            unread += [fault._replace(pointer=where) for fault in faults]
+    return Exchange(
+        f"{http.method} {'/'.join(('/agents/sessions', *(['{id}'] if session else []), *filter(None, below)))}",
+        session or named,
+        accepted,
+        str(keys[0]) if keys else None,
+        ("update" if session else "create") if of_a_session else None,
+        next(iter(_bodies(http.body)), ABSENT) if http.method == "POST" else ABSENT,
+        first(http.body) == b'"',
+        () if accepted is False else answers,
+        first(response.body) == b'"',
+        unread,
+    )
 
 
 def _bodies(raw: Raw) -> Sequence[Raw | bytes]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 from msgspec.structs import replace
 
-from analyzer.frames import PART_BITS, PART_LIMIT
-from analyzer.read.agents_api import exchanges
+from analyzer.frames import PART_BITS
+from analyzer.read.agents_api.events import Events, Place
+from analyzer.read.agents_api.exchanges import Exchange, exchange_of
 from analyzer.read.agents_api.known import knows
 from analyzer.read.agents_api.parts import At, Parts
 from analyzer.read.agents_api.pointing import marks, point, point_at_text
@@ -36,50 +40,17 @@ from analyzer.read.members import held
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
-from analyzer.read.values import Raw, first, microseconds
-
-
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where an event's record lies, and what stands around it."""
-
-    offset: int
-    length: int
-    line: int
-    session: str | None = None
-    when: str | float | None = None
-    number: int | None = None
-    accepted: bool | None = None
-    key: str | None = None
+from analyzer.read.values import Raw, first
 
 
 class Single:
     """Takes records one at a time: those out of the ordinary, and all of a block that holds a broken one."""
 
-    def __init__(self, rows: Rows, tables: Tables, parts: Parts) -> None:
-        self.rows = rows
-        self._session: str | None = None
-        self._turn_session: dict[str, str] = {}
-        self._event_number = 0
+    def __init__(self, rows: Rows, events: Events, tables: Tables, parts: Parts) -> None:
+        self._rows = rows
+        self._events = events
         self._tables = tables
         self._parts = parts
-
-    @property
-    def session(self) -> str | None:
-        """The session that a record without one belongs to: the one named last."""
-        if self._session is None:
-            self.rows.need_source()
-        return self._session
-
-    @session.setter
-    def session(self, session: str) -> None:
-        self._session = session
-
-    def _session_of(self, turn: str) -> str | None:
-        """The session that a record of this turn belongs to."""
-        if turn in self._turn_session:
-            return self._turn_session[turn]
-        self.rows.need_source()
-        return self.session
 
     def read(self, block: Block, source: int) -> list[int]:
         """Append the rows of a block that may hold a record which the fast decoder refuses; see `Adapter.read`."""
@@ -104,18 +75,17 @@ class Single:
                 others.append(index)
                 continue
             for fault in faults:
-                self.rows.faults.append((event, self.session, *fault))
+                self._rows.faults.append((event, self._events.session, *fault))
         return others
 
     def take(self, event: int, record: Record, raw: bytes, pointer: str, place: Place) -> bool:
         """Append the rows of one record, whose first event has this number; false where it is not of this wire."""
-        self._event_number = event
+        self._events.next = event
         return self._take(record, raw, pointer, place)
 
     def regular(self, event: int, record: Record, kind: str) -> None:
         """Append the rows of what an event holds whose own row is there, and which names its session."""
-        if record.turn_id is not None and record.session_id is not None:
-            self._turn_session[record.turn_id] = record.session_id
+        self._events.regular(record)
         self._parts.append(record, record.type or "", kind, At(event, record.session_id, record.turn_id))
 
     def _take(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
@@ -125,7 +95,7 @@ class Single:
         if native in WEBHOOKS and record.object == "event":
             # They come late and in any order, and use the words of the stream: a beginning among them is none.
             told, _ = held(decode_subject, record.data, Subject())
-            self.event(record, f"{native} (webhook)", "notice", told.id or place.session, None, pointer, place)
+            self._events.add(record, f"{native} (webhook)", "notice", told.id or place.session, None, pointer, place)
             return True
         if kind is None or native is None:
             if native is None or record.event:
@@ -150,50 +120,10 @@ class Single:
                 session = record.subagent.session_id
             session = session or place.session
         if session is None:
-            session = self.session if turn is None else self._session_of(turn)
-        event = self.event(record, native, kind, session, turn, pointer, place)
+            session = self._events.session if turn is None else self._events.session_of(turn)
+        event = self._events.add(record, native, kind, session, turn, pointer, place)
         self._parts.append(record, native, kind, At(event, session, turn, place.accepted, place.key))
         return True
-
-    def event(  # noqa: PLR0917 - a row of EVENTS
-        self,
-        record: Record,
-        native: str,
-        kind: str,
-        session: str | None,
-        turn: str | None,
-        pointer: str,
-        place: Place,
-    ) -> int:
-        """Append one event and give its number."""
-        if session is not None:
-            self.session = session
-            if turn is not None:
-                self._turn_session[turn] = session
-        when = record.recorded_at if record.recorded_at is not None else place.when
-        event = self._event_number
-        if event & PART_LIMIT < PART_LIMIT:
-            self._event_number = event + 1
-        elif self.rows.events.last == event:
-            return event  # the last number of a record stands for all parts that have none of their own
-        else:
-            pointer = ""
-        self.rows.events.add(
-            event=event,
-            session=session,
-            offset=place.offset,
-            length=place.length,
-            line=place.line,
-            pointer=pointer,
-            time_text=when if isinstance(when, str) else None,
-            time_us=None if isinstance(when, str) or when is None else microseconds(when),
-            number=record.sequence_number if record.sequence_number is not None else place.number,
-            type=native,
-            kind=kind,
-            turn=turn,
-            event_id=record.event_id,
-        )
-        return event
 
     def _take_untyped(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
         """Envelopes, posted bodies, exchanges, requests, resources and pages: what has no event type of its own."""
@@ -204,43 +134,43 @@ class Single:
             number=record.sequence_number if record.sequence_number is not None else place.number,
         )
         if first(record.event) == b"{":
-            return self.inside(record.event, f"{pointer}/event", inner)
+            return self._inside(record.event, f"{pointer}/event", inner)
         if first(record.event) == b'"':
             return self._text(record.event, f"{pointer}/event", inner)
         if first(record.http) == b"{":
-            return exchanges.take(self, record, pointer, inner)
+            return self._exchange(record, pointer, inner)
         if first(record.events) == b"[":
-            return self.all(decode_raws(record.events), f"{pointer}/events", inner)
+            return self._all(decode_raws(record.events), f"{pointer}/events", inner)
         if record.object == "list" and first(record.data) == b"[":
             if TRACE in bytes(record.data)[:400]:
                 return False
             return self._page(record, pointer, inner)
         if record.object == "agent.session":
             session, faults = held(decode_session, raw, Session())
-            event = self.event(record, "agent.session", "session", session.id, None, pointer, inner)
+            event = self._events.add(record, "agent.session", "session", session.id, None, pointer, inner)
             self._report(event, faults, "")
             self._parts.snapshot(session, At(event, session.id, None), "")
             return True
         if record.object == "agent.session.turn":
             turn, faults = held(decode_turn, raw, Turn())
-            event = self.event(record, "agent.session.turn", "turn", turn.session_id, turn.id, pointer, inner)
+            event = self._events.add(record, "agent.session.turn", "turn", turn.session_id, turn.id, pointer, inner)
             self._report(event, faults, "")
             self._parts.turn(turn, turn.status or "", At(event, turn.session_id, turn.id))
             return True
         if record.object in RESOURCES:
-            self.event(record, record.object, "notice", inner.session, None, pointer, inner)
+            self._events.add(record, record.object, "notice", inner.session, None, pointer, inner)
             return True
         if record.object is None and first(record.agent) == b"{":
-            return self.request(record, pointer, inner, "create")
+            return self._request(record, pointer, inner, "create")
         return False
 
-    def inside(self, raw: Raw | bytes, pointer: str, place: Place) -> bool:
+    def _inside(self, raw: Raw | bytes, pointer: str, place: Place) -> bool:
         """Take what stands at `pointer` inside a record."""
-        if self._event_number & PART_LIMIT < PART_LIMIT:
+        if not self._events.full:
             return self._part(raw, pointer, place)
-        before = marks(self.rows)
+        before = marks(self._rows)
         taken = self._part(raw, pointer, place)
-        point(self.rows, before, pointer)
+        point(self._rows, before, pointer)
         return taken
 
     def _part(self, raw: Raw | bytes, pointer: str, place: Place) -> bool:
@@ -252,56 +182,89 @@ class Single:
             if found is None:
                 return False
             record, text, faults = found
-            event = self._event_number
+            event = self._events.next
             if not self._take(record, text, pointer, place):
                 return False
             for fault in faults:
-                self.rows.faults.append((event, self.session, *fault))
+                self._rows.faults.append((event, self._events.session, *fault))
             return True
         return self._take(record, text, pointer, place)
 
     def _text(self, raw: Raw, pointer: str, place: Place) -> bool:
         """Take an event that stands as text in the row of a table."""
-        before = marks(self.rows)
-        taken = self.inside(held(decode_string, raw, "")[0].encode(), pointer, place)
-        point_at_text(self.rows, before, pointer)
-        return taken
+        with self._read_from_text(pointer, in_text=True):
+            return self._inside(held(decode_string, raw, "")[0].encode(), pointer, place)
 
-    def all(self, raws: list[Raw], pointer: str, place: Place) -> bool:
+    def _all(self, raws: list[Raw], pointer: str, place: Place) -> bool:
         """Take each element of a list that stands at `pointer` inside a record."""
-        taken = [self.inside(raw, f"{pointer}/{index}", place) for index, raw in enumerate(raws)]
+        taken = [self._inside(raw, f"{pointer}/{index}", place) for index, raw in enumerate(raws)]
         return any(taken) or not raws
 
-    def request(self, record: Record, pointer: str, place: Place, channel: str) -> bool:
+    def _request(self, record: Record, pointer: str, place: Place, channel: str) -> bool:
         """The body of a create or update request."""
         if first(record.agent) != b"{":
             return channel == "update"
         agent, faults = held(decode_agent, record.agent, Agent())
-        event = self.event(record, f"request.{channel}", "request", place.session, None, pointer, place)
+        event = self._events.add(record, f"request.{channel}", "request", place.session, None, pointer, place)
         self._report(event, faults, "/agent")
         self._tables.show(agent.tools, event, place.session, channel, "/agent/tools")
         return True
+
+    def _exchange(self, record: Record, pointer: str, place: Place) -> bool:
+        """A recorded request and its response, where they are of this API."""
+        exchange = exchange_of(record)
+        if exchange is None:
+            return False
+        session = exchange.session or place.session
+        place = replace(place, session=session, accepted=exchange.accepted, key=exchange.key)
+        event = self._events.add(record, exchange.native, "request", session, None, pointer, place)
+        self._rows.faults += [(event, session, *fault) for fault in exchange.unread]
+        with self._read_from_text(f"{pointer}/http/body", in_text=exchange.asked_in_text) as at:
+            self._posted(exchange, at, place)
+        with self._read_from_text(f"{pointer}/response/body", in_text=exchange.answered_in_text) as at:
+            for answer in exchange.answers:
+                self._inside(answer, at, replace(place, accepted=None, key=None))
+        return True
+
+    def _posted(self, exchange: Exchange, pointer: str, place: Place) -> None:
+        """What the body of a request posts: a session, changes of one, or inputs."""
+        if first(exchange.asked) == b"[":
+            self._all(decode_raws(exchange.asked), pointer, place)
+        elif first(exchange.asked) == b"{":
+            body, _ = held(decode_record, exchange.asked, Record())
+            if exchange.channel is not None:
+                self._request(body, pointer, place, exchange.channel)
+            elif first(body.events) == b"[":
+                self._all(decode_raws(body.events), f"{pointer}/events", place)
+
+    @contextmanager
+    def _read_from_text(self, pointer: str, *, in_text: bool) -> Iterator[str]:
+        """Where what is read meanwhile stands: at the text, if it was read from one."""
+        before = marks(self._rows)
+        yield pointer
+        if in_text:
+            point_at_text(self._rows, before, pointer)
 
     def _page(self, record: Record, pointer: str, place: Place) -> bool:
         """A page of a list endpoint, taken oldest first: the default order of the API is newest first."""
         raws = list(enumerate(decode_raws(record.data)))
         if _newest_first([raw for _, raw in raws]):
             raws.reverse()
-        taken = [self.inside(raw, f"{pointer}/data/{index}", place) for index, raw in raws]
+        taken = [self._inside(raw, f"{pointer}/data/{index}", place) for index, raw in raws]
         if not any(taken):
             return not raws
         if record.has_more:
             detail = "the page says that there are more, and it is the last one recorded"
-            self.rows.faults.add(
-                event=self._event_number - 1, session=self.session, fault="more_pages", pointer="", detail=detail
+            self._rows.faults.add(
+                event=self._events.next - 1, session=self._events.session, fault="more_pages", pointer="", detail=detail
             )
         return True
 
     def _take_item(self, record: Record, raw: bytes | Raw, pointer: str, place: Place) -> bool:
         """An item as list endpoints give it."""
         turn = record.turn_id
-        session = place.session or self._session_of(turn or "")
-        event = self.event(record, record.type or "", "item", session, turn, pointer, place)
+        session = place.session or self._events.session_of(turn or "")
+        event = self._events.add(record, record.type or "", "item", session, turn, pointer, place)
         item, faults = held(decode_item, raw, Item())
         self._report(event, faults, "")
         self._parts.item(item, "done", At(event, session, turn), None, "")
@@ -309,8 +272,8 @@ class Single:
 
     def _report(self, event: int, faults: list[Fault], pointer: str) -> None:
         """Name what in a resource or request was left out because it is of another type."""
-        self.rows.faults += [
-            (event, self.session, *fault._replace(pointer=f"{pointer}{fault.pointer}")) for fault in faults
+        self._rows.faults += [
+            (event, self._events.session, *fault._replace(pointer=f"{pointer}{fault.pointer}")) for fault in faults
         ]
 
 
