@@ -32,8 +32,8 @@ from analyzer.read.claude.requests import Requests
 from analyzer.read.claude.sightings import Sightings
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.openai.exchange import STRANGE, Exchange, exchange_of, says_something, unread
 from analyzer.read.openai.exchange import Body as Half
-from analyzer.read.openai.exchange import Exchange, exchange_of, unread
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
@@ -140,6 +140,13 @@ class AnthropicMessages(RecordAdapter[Record]):
     def _enclosed(self, record: Record, raw: bytes, place: Place) -> bool:
         return self._take(record, raw, place, top=False)
 
+    def _answered(self, record: Record, raw: bytes, place: Place) -> bool:
+        """What came back; it may have lost its type."""
+        if record.type is None and record.role == "assistant" and first(record.content) == b"[":
+            self._replies.whole(record.id, record.stop_reason, *blocks_of(record.content), place)
+            return True
+        return self._take(record, raw, place, top=False)
+
     def _failed(self, place: Place) -> None:
         """An error in the place of a response."""
         session = self._replies.open.conversation.session if self._replies.open is not None else None
@@ -189,9 +196,14 @@ class AnthropicMessages(RecordAdapter[Record]):
                     self._replies.pinged(self._replies.open, inside)
             taken = bool(pieces)
             for found in self._records.values(response, response.frames if pieces is None else ()):
-                taken |= self._take(found.record, found.text, inside, top=False)
+                taken |= self._answered(found.record, found.text, inside)
         self._replies.end()
         session = self._requests.flush(None, accepted=False if refused else None)
+        if refused:
+            self._cursor.advance(place)
+            self._cursor.event("error", "error", session)
+        elif not taken and not faults and says_something(response):
+            self._rows.faults.append((place.event, session, *STRANGE))
         if asked is None and not taken:
             self._cursor.advance(place)
             self._cursor.event("request", "request", session)

@@ -40,10 +40,9 @@ from analyzer.read.openai.completions import (
     wire_of,
 )
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import exchange_of
+from analyzer.read.openai.exchange import STRANGE, exchange_of
 from analyzer.read.openai.messages import refused, said_in, said_of
 from analyzer.read.records import Block
-from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of
 
@@ -198,8 +197,8 @@ class OpenAIChat(RecordAdapter[Record]):
         found = self._records.opened(bytes(record.response))
         inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/response")
         if found is None or not self._response(found.record, found.text, inside):
-            what = "a response in no shape of its wire"
-            self._rows.faults.append((place.event, self._dialogue.session, *Fault("unknown_item", "/response", what)))
+            fault = STRANGE._replace(pointer="/response")
+            self._rows.faults.append((place.event, self._dialogue.session, *fault))
 
     def _response(self, record: Record, raw: bytes, place: Place) -> bool:
         """What came back; it may be the message alone."""

@@ -17,7 +17,7 @@ from analyzer.read.claude.events import Event, event_of, is_event, is_url, knows
 from analyzer.read.claude.sessions import Place, Sessions
 from analyzer.read.decoding import Decoding
 from analyzer.read.openai.cursor import Place as Where
-from analyzer.read.openai.exchange import exchange_in, unread
+from analyzer.read.openai.exchange import STRANGE, exchange_in, says_something, unread
 from analyzer.read.recover import Fault, typed
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of
@@ -139,15 +139,18 @@ class ManagedAgents(RecordAdapter[Raw]):
         named = exchange.url.partition("/v1/sessions/")[2].partition("?")[0].partition("/")[0]
         accepted = None if exchange.status is None else exchange.status < _REFUSED
         number, taken = self._sessions.number, False
-        self._rows.faults += [
-            (number, self._sessions.session, *fault) for fault in unread(exchange.request, exchange.response)
-        ]
+        faults = unread(exchange.request, exchange.response)
         for body, own in ((exchange.request, accepted), (exchange.response, None)):
+            any_taken = False
             for frame in () if body is None else body.frames:
                 assert body is not None
                 where = "" if body.opaque else place.pointer + body.pointer
                 inner = replace(place, session=named or place.session, accepted=own, opaque=body.opaque, pointer=where)
-                taken |= self._inside(Raw(frame), inner)
+                any_taken |= self._inside(Raw(frame), inner)
+            taken |= any_taken
+        if not (any_taken or faults or accepted is False) and says_something(exchange.response):
+            faults = [STRANGE]
+        self._rows.faults += [(number, self._sessions.session, *fault) for fault in faults]
         if not taken:
             self._sessions.append("request", "request", replace(place, session=named or None), Event())
         return True

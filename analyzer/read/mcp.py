@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.frames import PART_BITS
 from analyzer.read.adapter import Adapter
 from analyzer.read.decoding import Decoding
-from analyzer.read.openai.exchange import exchange_in, unread
+from analyzer.read.openai.exchange import STRANGE, exchange_in, says_something, unread
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -31,6 +31,8 @@ from analyzer.read.rpc.messages import (
 from analyzer.read.rpc.prefix import Said, said
 from analyzer.read.rpc.traffic import Traffic
 from analyzer.read.values import Raw, first, text_of
+
+_REFUSED = 400
 
 
 class Mcp(Adapter):
@@ -145,10 +147,14 @@ class Mcp(Adapter):
         for body in (exchange.request, exchange.response):
             if body is not None:
                 inside = replace(place, pointer=place.pointer + body.pointer, opaque=body.opaque)
-                taken += [self._body(Raw(frame), inside) for frame in body.frames]
+                each = [self._body(Raw(frame), inside) for frame in body.frames]
+                taken.append(any(each))
         if any(taken):
-            cut = unread(exchange.request, exchange.response)
-            self._rows.faults += [(first_event, place.session, *fault) for fault in cut]
+            faults = unread(exchange.request, exchange.response)
+            refused = exchange.status is not None and exchange.status >= _REFUSED
+            if not (taken[-1] or faults or refused) and says_something(exchange.response):
+                faults = [STRANGE]
+            self._rows.faults += [(first_event, place.session, *fault) for fault in faults]
         return any(taken)
 
     def _body(self, raw: Raw, place: Place) -> bool:

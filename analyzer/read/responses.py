@@ -14,7 +14,7 @@ from analyzer.read.adapter import RecordAdapter
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.bodies import Piece, Record, asks, piece_of, record_of
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, exchange_in, exchange_of, unread
+from analyzer.read.openai.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, unread
 from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
@@ -159,10 +159,11 @@ class Responses(RecordAdapter[Record]):
             if not exchange.url:
                 return False
         accepted = None if exchange.status is None else exchange.status < _REFUSED
-        self._rows.faults += [(place.event, None, *fault) for fault in unread(exchange.request, exchange.response)]
+        faults = unread(exchange.request, exchange.response)
+        self._rows.faults += [(place.event, None, *fault) for fault in faults]
         self._transcript.flush(None)
         self._transcript.cursor.move(place)
-        session = None
+        session, taken = None, False
         if request is not None and exchange.request is not None:
             inside = _at(place, exchange.request.pointer, opaque=exchange.request.opaque)
             self._transcript.cursor.within(inside)
@@ -171,28 +172,37 @@ class Responses(RecordAdapter[Record]):
             self._transcript.cursor.event("request", "request", None)
             return True
         if response is not None:
-            session = self._answered(response, _at(place, response.pointer, opaque=response.opaque))
+            session, taken = self._answered(response, _at(place, response.pointer, opaque=response.opaque))
         self._streaming.end()
-        self._transcript.flush(None, accepted=accepted)
+        asked = self._transcript.flush(None, accepted=accepted)
+        if not taken and accepted is False:
+            self._transcript.cursor.event("error", "error", asked)
+        elif not taken and not faults and says_something(response):
+            self._rows.faults.append((place.event, asked, *STRANGE))
         if self._transcript.cursor.next == place.event:
             self._transcript.cursor.within(place)
             self._transcript.cursor.event("request", "request", session)
         return True
 
-    def _answered(self, response: Body[Record], place: Place) -> str | None:
-        """The frames of a response; the session of an error among them."""
-        session = None
+    def _answered(self, response: Body[Record], place: Place) -> tuple[str | None, bool]:
+        """The frames of a response; the session of an error among them, and whether any could be read."""
+        session, any_taken = None, False
         for frame in response.frames:
             self._transcript.cursor.within(place)
             try:
                 body = response.record or record_of(frame)
                 taken = self._taken(body, place) if body.type is not None or body.object is not None else False
+                if not taken and body.object is None and body.type is None and first(body.output) == b"[":
+                    self._transcript.response(body)  # it lost its frame
+                    taken = True
             except (msgspec.DecodeError, RecursionError):
                 continue
             if not taken and body.error:
                 session = self._transcript.flush(None, accepted=False)
                 self._transcript.cursor.event("error", "error", session)
-        return session
+                taken = True
+            any_taken |= taken
+        return session, any_taken
 
 
 def _at(place: Place, pointer: str, *, when: str | float | None = None, opaque: bool = False) -> Place:

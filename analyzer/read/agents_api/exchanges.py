@@ -36,6 +36,7 @@ class Exchange(NamedTuple):
     answers: Sequence[Raw | bytes]  # none of a refused request
     answered_in_text: bool
     unread: list[Fault]  # of bodies that are kept as text
+    says_something: bool  # whether anything came back that ought to be one of these answers
 
 
 def exchange_of(record: Record) -> Exchange | None:
@@ -68,7 +69,19 @@ def exchange_of(record: Record) -> Exchange | None:
         () if accepted is False else answers,
         first(response.body) == b'"',
         unread,
+        accepted is not False and _says_something(record.response, response),
     )
+
+
+def _says_something(raw: Raw, response: Response) -> bool:
+    """Whether something came back that has to be read: no error, no receipt, no text that is told as cut."""
+    whole = response.body if first(response.body) else raw if response.status is None else ABSENT
+    kind, text = first(whole), bytes(whole)
+    if kind == b'"':
+        told = held(decode_string, whole, "")[0].strip()
+        return told not in ("", "[DONE]") and not exchange.unread(exchange.opened(told, ""))
+    known = held(decode_record, whole, Record())[0] if kind == b"{" else Record()
+    return text not in (b"", b"null", b"{}") and not known.error and not (known.object or "").endswith(".deleted")
 
 
 def _bodies(raw: Raw) -> Sequence[Raw | bytes]:

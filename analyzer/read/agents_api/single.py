@@ -37,6 +37,7 @@ from analyzer.read.agents_api.wire import (
     decode_turn,
 )
 from analyzer.read.members import held
+from analyzer.read.openai.exchange import STRANGE
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -222,8 +223,10 @@ class Single:
         with self._read_from_text(f"{pointer}/http/body", in_text=exchange.asked_in_text) as at:
             self._posted(exchange, at, place)
         with self._read_from_text(f"{pointer}/response/body", in_text=exchange.answered_in_text) as at:
-            for answer in exchange.answers:
-                self._inside(answer, at, replace(place, accepted=None, key=None))
+            bare = replace(place, accepted=None, key=None)
+            answered = [self._inside(answer, at, bare) for answer in exchange.answers]
+        if exchange.says_something and not any(answered):
+            self._rows.faults.append((event, session, *STRANGE))
         return True
 
     def _posted(self, exchange: Exchange, pointer: str, place: Place) -> None:

@@ -10,13 +10,11 @@ import msgspec
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue.requests import Dialogue
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, Exchange, Recorded, unread
-from analyzer.read.recover import Fault
+from analyzer.read.openai.exchange import STRANGE, Body, Exchange, Recorded, says_something, unread
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
 _REFUSED = 400
-_STRANGE = "a response in no shape of its wire"
 R = TypeVar("R", bound=Recorded)
 P = TypeVar("P")
 
@@ -62,10 +60,10 @@ class Exchanged:
                 if not refused or first(found.record.error) == b"{":
                     taken |= bool(take(found.record, found.text, inside))
                     refused = False
-            if refused:
-                self._dialogue.fail(place)
-            if not taken and response.frames != (b"[DONE]",):
-                self._rows.faults.append((place.event, self._dialogue.session, *Fault("unknown_item", "", _STRANGE)))
+            if not taken and says_something(response):
+                self._rows.faults.append((place.event, self._dialogue.session, *STRANGE))
+        if refused:
+            self._dialogue.fail(place)
         self._end()
         if self._dialogue.cursor.next == before:
             self._dialogue.move(place)

@@ -87,6 +87,9 @@ class Exchange(msgspec.Struct, Generic[S], frozen=True, gc=False):
     when: str | float | None
 
 
+#: What came back and is not read: calls may stand in it.
+STRANGE = Fault("unknown_item", "", "a response in no shape of its wire")
+_EMPTY = frozenset({b"", b"[DONE]", b"null", b"{}", b"[]", b'""'})
 _recorded = msgspec.json.Decoder(Recorded).decode
 _skip = msgspec.json.Decoder(Raw).decode
 # Texts inside JSON may hold what Python takes for line ends (U+2028 and others).
@@ -141,9 +144,30 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
         response = opened(_string(whole.response_raw), "/response_raw")
     if response is not None and response.record is None and first(response.frames[0][:1]) == b"[":
         response = _listed(response)
+    response = response or _strange(whole.response) or _strange(whole.response_raw)
     if request is None and response is None:
         return None
     return Exchange(url, request, response, _code(status), when)
+
+
+def _strange(raw: Raw) -> Body[Any] | None:
+    """A response that is there and can be no body of any wire: a text that is not JSON, or a number."""
+    kind, pointer = first(raw), "/response"
+    if kind == b"{":
+        half = _recorded(raw)
+        member = next((name for name in _MEMBERS if first(getattr(half, name)) not in (b"", b"n")), None)
+        if member is None:
+            return None
+        raw, pointer = getattr(half, member), f"/response/{member}"
+        held = _recorded(raw) if first(raw) == b"{" else half
+        raw = next((text for text in (held.text, held.string) if first(text) == b'"'), raw)
+    text = _string(raw) if first(raw) == b'"' else bytes(raw).decode()
+    return Body((text.strip().encode("utf-8", "replace"),), pointer, opaque=True) if text.strip() else None
+
+
+def says_something(body: Body[Any] | None) -> bool:
+    """Whether a body holds more than nothing, an empty value or the end mark of a stream."""
+    return body is not None and not _EMPTY.issuperset([frame.strip() for frame in body.frames])
 
 
 def _listed(body: Body[R]) -> Body[R]:
