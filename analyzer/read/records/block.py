@@ -34,6 +34,7 @@ class Block:
     """Offset, length, line of records that are left out; of a line an empty one stands in its place."""
     before: list[bytes] = field(default_factory=list)  # of lines with a text before the record: that text
     joined: list[int] = field(default_factory=list)  # indexes of those that stand on the line of the one before
+    within: tuple[bytes, ...] = ()  # few texts that hold all records, where there are such
 
     def part(self, indexes: Collection[int] | None = None) -> bool:
         """Tell records apart that share a line, as where a line end was lost; whether any of them did.
@@ -99,5 +100,6 @@ def is_utf8(text: bytes) -> bool:
 def with_surrogates(block: Block) -> list[int]:
     """The indexes of the records that escape surrogates; they come in pairs, as a rule."""
     escaped = SURROGATE.search
-    # Nearly always there is none: one look at all of them.
-    return [index for index, each in enumerate(block.raw) if escaped(each)] if escaped(b"".join(block.raw)) else []
+    if not any(map(escaped, block.within or block.raw)):  # nearly always
+        return []
+    return [index for index, each in enumerate(block.raw) if escaped(each)]

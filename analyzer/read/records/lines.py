@@ -18,6 +18,8 @@ class Batch(NamedTuple):
     lines: list[bytes]
     lengths: list[int]
     utf8: bool
+    within: tuple[bytes, ...]
+    """All of them lie in these."""
 
 
 def batches(stream: Readable, digest: Digest) -> Iterator[Batch]:
@@ -38,21 +40,21 @@ def batches(stream: Readable, digest: Digest) -> Iterator[Batch]:
         lines[0] = b"".join(begun)
         lengths = [size, *map(len, lines[1:])]
         begun, size = ([], 0) if lines[-1].endswith(b"\n") else ([lines.pop()], lengths.pop())
-        yield Batch(lines, lengths, (sound and valid) or is_utf8(b"".join(lines)))
+        yield Batch(lines, lengths, (sound and valid) or is_utf8(b"".join(lines)), (lines[0], chunk))
         sound = valid
     if size:
         last = b"".join(begun) if size <= limits.MAX_RECORD else b""
-        yield Batch([last], [size], sound or is_utf8(last))
+        yield Batch([last], [size], sound or is_utf8(last), (last,))
 
 
 def lines(stream: Readable, digest: Digest, offset: int = 0) -> Iterator[Block]:
     """The lines of a stream that begins at `offset` of its source; they are counted from there."""
     line, record = 1, 0
-    for raw, lengths, utf8 in batches(stream, digest):
+    for raw, lengths, utf8, within in batches(stream, digest):
         offsets = list(accumulate(lengths, initial=offset))
         offset = offsets.pop()
         block = Block(record, raw, offsets, [length - 1 for length in lengths], list(range(line, line + len(raw))))
-        block.utf8 = utf8
+        block.utf8, block.within = utf8, within
         if not raw[-1].endswith(b"\n"):
             block.length[-1] += 1
             block.torn = True
