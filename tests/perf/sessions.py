@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _WORDS = (
-    ("bed", "row", "seed", "soil", "frost", "valve", "pump", "light", "shade", "root", "stem", "leaf", "moisture")
-    + ("litres", "percent", "sensor", "north", "gate", "order", "tray", "label", "stock", "price", "crate", "route")
-    + ("depot", "dry", "wet", "early", "late", "the", "of", "and", "in", "at", "for", "with", "is", "was", "has")
+    *("bed", "row", "seed", "soil", "frost", "valve", "pump", "light", "shade", "root", "stem", "leaf", "moisture"),
+    *("litres", "percent", "sensor", "north", "gate", "order", "tray", "label", "stock", "price", "crate", "route"),
+    *("depot", "dry", "wet", "early", "late", "the", "of", "and", "in", "at", "for", "with", "is", "was", "has"),
 )
 _STEPS = 24
 _TOOLS = 12
@@ -86,7 +86,7 @@ def _when(second: int) -> str:
 
 def responses(table: list[tuple[str, str, Json]], story: list[Step], system: str) -> Iterator[Json]:
     """Exchanges with the whole input each time, as hosts without stored responses send it."""
-    offered = [{"type": "function", "name": n, "description": d, "parameters": s, "strict": True} for n, d, s in table]
+    offered = [{"type": "function", "name": n, "description": d, "parameters": s} for n, d, s in table]
     history: list[Json] = [{"role": "user", "content": [{"type": "input_text", "text": system[:200]}]}]
     for number, step in enumerate(story):
         out: list[Json] = [
