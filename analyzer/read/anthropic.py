@@ -34,6 +34,7 @@ from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.exchange import STRANGE, Exchange, exchange_of, says_something, unread
 from analyzer.read.openai.exchange import Body as Half
+from analyzer.read.openai.recorded import is_exchange
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
@@ -133,7 +134,7 @@ class AnthropicMessages(RecordAdapter[Record]):
                 return False
             self._failed(place)
             return True
-        if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
+        if is_exchange(record):
             return self._exchange(record, place)
         return top and self._records.enveloped(record, place, self._enclosed)
 

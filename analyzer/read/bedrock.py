@@ -23,7 +23,8 @@ from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, Exchange, Recorded, exchange_of
+from analyzer.read.openai.exchange import Body, Exchange, exchange_of
+from analyzer.read.openai.recorded import Recorded, is_exchange, sure_of
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
@@ -116,16 +117,7 @@ class BedrockConverse(RecordAdapter[Record]):
             return 1.0 if "stopReason" in record else 0.5
         if len(record) == 1 and next(iter(record)) in EVENTS[:5] and isinstance(next(iter(record.values())), dict):
             return 1.0
-        for half in (record.get("http"), record.get("request"), record):
-            if not isinstance(half, dict):
-                continue
-            url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-            if url:
-                return float(_URL.search(url) is not None)
-            for each in (half if half is not record else None, half.get("body") if half is not record else None):
-                if isinstance(each, dict) and "messages" in each and (sure := BedrockConverse.knows(each)):
-                    return sure
-        return 0.0
+        return sure_of(record, lambda url: float(bool(_URL.search(url))), _knows_body)
 
     def close(self) -> None:
         """A stream that breaks off."""
@@ -155,7 +147,7 @@ class BedrockConverse(RecordAdapter[Record]):
             self._streaming.end()
             self._dialogue.fail(place)
             return True
-        if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
+        if is_exchange(record):
             return self._exchange(record, place)
         return False
 
@@ -254,3 +246,7 @@ def _knows_messages(record: dict[str, Any]) -> float:
     if any("toolUse" in block or "toolResult" in block for block in blocks):
         return 1.0
     return 0.7 if blocks and all("type" not in block for block in blocks) else 0.0
+
+
+def _knows_body(body: dict[str, Any]) -> float:
+    return BedrockConverse.knows(body) if "messages" in body else 0.0

@@ -42,6 +42,7 @@ from analyzer.read.openai.completions import (
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import STRANGE, exchange_of
 from analyzer.read.openai.messages import refused, said_in, said_of
+from analyzer.read.openai.recorded import is_exchange
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of
@@ -148,7 +149,7 @@ class OpenAIChat(RecordAdapter[Record]):
         if record.error and first(record.error) == b"{" and record.role is None:
             self._failed(record, place)
             return True
-        if record.body or first(record.request) == b"{" or first(record.http) == b"{":
+        if is_exchange(record):
             return self._exchange(record, place)
         if top and record.role in ROLES and (record.object is None or record.object == "message"):
             self._end()

@@ -14,7 +14,8 @@ import msgspec
 
 from analyzer.frames import PART_BITS
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, Recorded
+from analyzer.read.openai.exchange import Body
+from analyzer.read.openai.recorded import Recorded
 from analyzer.read.records import SURROGATE, Block, with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number

@@ -20,7 +20,8 @@ from analyzer.read.google.contents import said_of
 from analyzer.read.google.replies import Replies
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Recorded, exchange_of
+from analyzer.read.openai.exchange import exchange_of
+from analyzer.read.openai.recorded import Recorded, is_exchange, sure_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -119,11 +120,9 @@ class Gemini(RecordAdapter[Record]):
             return _knows_message(record)
         if isinstance(record.get("error"), dict) and "type" not in record and "jsonrpc" not in record:
             return 0.3 if isinstance(record["error"].get("status"), str) else 0.1
-        sure = _knows_exchange(record)
-        if sure is not None:
-            return sure
+        sure = sure_of(record, lambda url: float(bool(_METHOD.search(url))), _knows_body)
         inner = (record.get("event"), record.get("data"), record.get("message"))
-        return max((Gemini.knows(each) for each in inner if isinstance(each, dict)), default=0.0)
+        return max((Gemini.knows(each) for each in inner if isinstance(each, dict)), default=sure) or sure
 
     def close(self) -> None:
         """A stream that breaks off."""
@@ -150,7 +149,7 @@ class Gemini(RecordAdapter[Record]):
             self._replies.end()
             self._dialogue.append(raw, place)  # one message of a list that has a record for each
             return True
-        if any(first(each) == b"{" for each in (record.http, record.request)) or record.body:
+        if is_exchange(record):
             return self._exchange(record, place)
         return top and self._records.enveloped(record, place, self._inside)
 
@@ -223,15 +222,5 @@ def _knows_message(record: dict[str, Any]) -> float:
     return 0.9 if all(isinstance(each, dict) and not {"type", "kind"} & each.keys() for each in parts) else 0.0
 
 
-def _knows_exchange(record: dict[str, Any]) -> float | None:
-    """The same of an exchange; None where it is none."""
-    for half in (record.get("http"), record.get("request"), record):
-        if not isinstance(half, dict):
-            continue
-        url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-        if url:
-            return float(_METHOD.search(url) is not None)
-        for each in (half if half is not record else None, half.get("body") if half is not record else None):
-            if isinstance(each, dict) and "contents" in each and (sure := Gemini.knows(each)):
-                return sure
-    return None
+def _knows_body(body: dict[str, Any]) -> float:
+    return Gemini.knows(body) if "contents" in body else 0.0

@@ -1,27 +1,26 @@
 """Langfuse downloads: a trace with its observations, or observations alone, whatever framework wrote their payloads.
 
+Records of other tracers that keep messages in an input and a reply in an output are read as generations, too.
+
 Inputs and outputs are mostly JSON in texts, up to four deep. A generation holds what was sent to the model and what it
 said, a tool observation what was run; a tool mostly has no call id, and ran the first open call of its name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
-from analyzer.read.anymessage import call_of, move, said_of, unpacked
+from analyzer.read.anymessage import call_of, unpacked
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
 from analyzer.read.openai.cursor import Place
+from analyzer.read.payloads import call_id_in, defined, is_step, messages_of, opened, replies_of, said_in, table_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import contained, encoded
-
-_LISTS = ("messages", "input", "contents", "prompt")
-_TABLES = ("tools", "functions", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.tools")
-
-_json = msgspec.json.Decoder().decode
 
 
 class Observation(msgspec.Struct, gc=False):
@@ -43,6 +42,10 @@ class Observation(msgspec.Struct, gc=False):
     observations: list[Any] | None = None
     toolCalls: list[Any] | None = None  # noqa: N815
     toolDefinitions: dict[str, Any] | None = None  # noqa: N815
+    inputs: Any = None
+    outputs: Any = None
+    session_id: str | None = None
+    conversation_id: str | None = None
 
 
 _record = msgspec.json.Decoder(Observation).decode
@@ -52,8 +55,11 @@ class Langfuse(RecordAdapter[Observation]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "langfuse"
-    title: ClassVar[str] = "Langfuse trace downloads and observations"
-    known_by: ClassVar[str] = "`trace` beside `observations`, or observations with `traceId`, `type` and `startTime`"
+    title: ClassVar[str] = "Langfuse trace downloads and observations; input and output of other tracers"
+    known_by: ClassVar[str] = (
+        "`trace` beside `observations`, or observations with `traceId`, `type` and `startTime`; an `output` beside an "
+        "`input` that holds messages"
+    )
     loses: ClassVar[tuple[str, ...]] = (
         "Payloads are in the shape of whatever framework was traced: what is in no known shape is not read.",
         "Tool tables are recorded only where the framework passed them on.",
@@ -64,7 +70,7 @@ class Langfuse(RecordAdapter[Observation]):
     def __init__(self, source: int, rows: Rows) -> None:
         self._records = Decoding(source, rows, _record, self.knows)
         self._rows = rows
-        self._dialogue = Dialogue(self.name, rows, _said, executed=True)
+        self._dialogue = Dialogue(self.name, rows, said_in, executed=True)
         memory = rows.shared.setdefault(f"{self.name} calls", ({}, {}))
         self._open: dict[str, list[tuple[str, str | None, str | None]]] = memory[0]
         """The calls of a session that no observation shows to be run: pair id, call id, name."""
@@ -78,12 +84,14 @@ class Langfuse(RecordAdapter[Observation]):
             return 0.0
         if isinstance(record.get("observations"), list):
             return 1.0 if isinstance(record.get("trace"), dict) or "traceId" in record else 0.6
-        return 0.9 if isinstance(record.get("type"), str) and "traceId" in record and "startTime" in record else 0.0
+        if isinstance(record.get("type"), str) and "traceId" in record and "startTime" in record:
+            return 0.9
+        return 0.3 if is_step(*(record.get(name, record.get(f"{name}s")) for name in ("input", "output"))) else 0.0
 
     def _take(self, record: Observation, raw: bytes, place: Place) -> bool:
         del raw
         if record.observations is None and (record.traceId is None or record.type is None):
-            return False
+            return self._step(record, place)
         if record.observations is None:
             self._observation(record, place, record.sessionId or record.traceId or "")
             return True
@@ -117,16 +125,28 @@ class Langfuse(RecordAdapter[Observation]):
             failed = one.level == "ERROR"
             self._dialogue.cursor.event(kind or "observation", "error" if failed else "notice", session or None)
 
-    def _generation(self, one: Observation, here: Place, session: str) -> None:
-        """A call of the model."""
+    def _step(self, record: Observation, place: Place) -> bool:
+        """A record of another tracer: a call of the model, where an input of messages says so."""
+        members = [name if getattr(record, name) is not None else f"{name}s" for name in ("input", "output")]
+        record.input, record.output = (getattr(record, name) for name in members)
+        if not is_step(record.input, record.output):
+            return False
+        session = record.sessionId or record.session_id or record.conversation_id or record.traceId or ""
+        self._generation(record, place, session, members)
+        return True
+
+    def _generation(
+        self, one: Observation, here: Place, session: str, members: Sequence[str] = ("input", "output")
+    ) -> None:
+        """A call of the model; `members` are those that hold what was sent and what it said."""
         value, layers = unpacked(one.input)
-        messages, to = _messages(value)
-        at = msgspec.structs.replace(here, pointer=here.pointer + "/input", opaque=layers > 0)
+        messages, to = messages_of(value)
+        at = msgspec.structs.replace(here, pointer=f"{here.pointer}/{members[0]}", opaque=layers > 0)
         ask = Ask(
             list(map(encoded, messages)),
             to,
             session or None,
-            tools=_table(value, one.metadata) or _defined(one.toolDefinitions),
+            tools=table_of(value, one.metadata) or defined(one.toolDefinitions),
             model=one.model,
         )
         self._dialogue.ask(ask, at if messages else here)
@@ -134,10 +154,10 @@ class Langfuse(RecordAdapter[Observation]):
             self._dialogue.fail(here)
             return
         value, layers = unpacked(one.output)
-        at = msgspec.structs.replace(here, pointer=here.pointer + "/output", opaque=layers > 0)
-        replies = _replies(value)
+        at = msgspec.structs.replace(here, pointer=f"{here.pointer}/{members[1]}", opaque=layers > 0)
+        replies = replies_of(value)
         if one.toolCalls and not any(said.calls for said, _ in replies):
-            calls = [call_of(each, "") for each in map(_opened, one.toolCalls) if isinstance(each, dict)]
+            calls = [call_of(each, "") for each in map(opened, one.toolCalls) if isinstance(each, dict)]
             at, replies = msgspec.structs.replace(here, opaque=True), [(Said("assistant", calls=calls), "")]
         waiting = self._open.setdefault(session, [])
         for nth, (said, to) in enumerate(replies):
@@ -154,7 +174,7 @@ class Langfuse(RecordAdapter[Observation]):
 
     def _invoker(self, one: Observation, here: Place, session: str, messages: list[Any]) -> None:
         """A step that is given the conversation, runs the calls in it and adds their results."""
-        value = _opened(one.output)
+        value = opened(one.output)
         more = value.get("tool_messages", value.get("messages")) if isinstance(value, dict) else None
         raws = list(map(encoded, [*messages, *(more if isinstance(more, list) else [])]))
         self._dialogue.ask(Ask(raws, "", session or None), msgspec.structs.replace(here, opaque=True))
@@ -166,15 +186,15 @@ class Langfuse(RecordAdapter[Observation]):
             self._invoker(one, here, session, asked["messages"])
             return
         told, _ = unpacked(one.metadata)
-        gave = _opened(one.output)
+        gave = opened(one.output)
         whole = gave if isinstance(gave, dict) and "tool_call_id" in gave and "content" in gave else None
         called = call_of(asked, "") if isinstance(asked, dict) and asked.get("type") == "tool_call" else None
-        call_id = (called.call_id if called is not None else None) or _call_id(asked, told, whole)
+        call_id = (called.call_id if called is not None else None) or call_id_in(asked, told, whole)
         name = one.name or ""
         pair_id, name = self._pair(session, call_id, name)
         self._dialogue.move(here)
         event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
-        named = isinstance(asked, dict) and (called is not None or _call_id(asked) is not None)
+        named = isinstance(asked, dict) and (called is not None or call_id_in(asked) is not None)
         inner = asked.get("args", asked.get("arguments")) if named else None
         text, container = contained(inner if inner is not None else asked if layers < 2 else one.input)
         self._rows.call_sightings.add(
@@ -228,84 +248,3 @@ class Langfuse(RecordAdapter[Observation]):
         nth = self._runs.get((session, name), 0) + 1
         self._runs[session, name] = nth
         return f"{name}#{nth}", name
-
-
-def _messages(value: Any) -> tuple[list[Any], str]:
-    """The messages in what was sent, and the pointer to their list."""
-    if isinstance(value, list):
-        return value, ""
-    if isinstance(value, dict):
-        for name in _LISTS:
-            inner, layers = unpacked(value.get(name))
-            if isinstance(inner, list):
-                return inner, "" if layers else f"/{name}"
-        return ([value], "") if "role" in value else ([], "")
-    return ([value], "") if isinstance(value, str) else ([], "")
-
-
-def _replies(value: Any, to: str = "") -> list[tuple[Said, str]]:
-    """What the model said, one for each alternative, and the pointers to the messages."""
-    if isinstance(value, list) and value:
-        whole = Said("assistant")
-        for each in value:
-            for said, _ in _replies(each):
-                whole.calls += said.calls
-                whole.results += said.results
-                whole.text = said.text if whole.text is None else whole.text
-        move(whole, None)
-        return [(whole, to)]
-    if not isinstance(value, dict):
-        return [(said_of(value), to)]
-    for name, member in (("choices", "message"), ("candidates", "content")):
-        listed = value.get(name)
-        if isinstance(listed, list) and listed and isinstance(listed[0], dict):
-            each = enumerate(one.get(member) for one in listed if isinstance(one, dict))
-            return [(said_of(one), f"{to}/{name}/{index}/{member}") for index, one in each]
-    for name in ("message", "output", "generation"):
-        if isinstance(value.get(name), dict | list) and "role" not in value:
-            return _replies(value[name], f"{to}/{name}")
-    if value.get("type") in ("tool_use", "tool-call", "tool_call", "function_call"):
-        return [(Said("assistant", calls=[call_of(value, "")]), to)]
-    return [(said_of(value), to)]
-
-
-def _opened(value: Any) -> Any:
-    return unpacked(value)[0]
-
-
-def _defined(definitions: dict[str, Any] | None) -> bytes:
-    """The tool table that the service itself made out of what it was sent."""
-    tools = []
-    for name, each in (definitions or {}).items():
-        told = _opened(each)
-        if isinstance(told, dict):
-            tools.append({"name": name, **told, "parameters": _opened(told.get("parameters"))})
-    return encoded(tools) if tools else b""
-
-
-def _table(value: Any, metadata: Any) -> bytes:
-    """The tool table that was sent, wherever the tracer put it."""
-    told, _ = unpacked(metadata)
-    attributes = unpacked(told.get("attributes"))[0] if isinstance(told, dict) else None
-    config = value.get("config") if isinstance(value, dict) else None
-    for holder in (value, config, told, attributes):
-        for name in _TABLES:
-            tools, _ = unpacked(holder.get(name)) if isinstance(holder, dict) else (None, 0)
-            if isinstance(tools, list) and tools:
-                return encoded([unpacked(each)[0] for each in tools])
-    return b""
-
-
-def _call_id(*holders: Any) -> str | None:
-    for holder in holders:
-        for name in ("toolCallId", "tool_call_id", "call_id") if isinstance(holder, dict) else ():
-            if isinstance(holder.get(name), str) and holder[name]:
-                return str(holder[name])
-    return None
-
-
-def _said(raw: bytes) -> Said:
-    try:
-        return said_of(unpacked(_json(raw))[0])
-    except (msgspec.DecodeError, RecursionError):
-        return Said()

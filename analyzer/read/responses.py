@@ -16,11 +16,12 @@ from analyzer.read.openai.bodies import Piece, Record, asks, piece_of, record_of
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, unread
 from analyzer.read.openai.ledger import Ledger
+from analyzer.read.openai.recorded import is_exchange, sure_of
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
-from analyzer.read.values import Raw, first
+from analyzer.read.values import Raw, encoded, first
 
 _BODIES = frozenset({"response", "response.compaction"})
 _REFUSED = 400
@@ -52,31 +53,36 @@ class Responses(RecordAdapter[Record]):
         self._memories = (self._transcript,)
 
     @staticmethod
-    def knows(record: Any) -> bool:
-        """Whether a parsed record is of this wire."""
+    def knows(record: Any) -> float:
+        """How surely a parsed record is of this wire."""
         if not isinstance(record, dict):
-            return False
+            return 0.0
         native = record.get("type")
+        if isinstance(native, str) and native.startswith("response."):
+            return 1.0
+        if record.get("object") in _BODIES:
+            return 1.0
         if isinstance(native, str):
-            if native.startswith("response."):
-                return True
-            return any(
-                isinstance(record.get(name), dict) and Responses.knows(record[name]) for name in ("event", "data")
-            )
-        if record.get("object") in ("response", "response.compaction"):
-            return True
+            return Responses._knows_inner(record) or sure_of(record, _knows_url, _knows_body)
         if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
             try:
                 exchange = exchange_in(msgspec.json.encode(record))
             except (msgspec.DecodeError, RecursionError, TypeError):
-                return False
+                return 0.0
             if exchange is None or (exchange.url and "/responses" not in exchange.url):
-                return False
+                return 0.0
             body = exchange.request.frames[0] if exchange.request is not None and exchange.request.frames else b""
-            return (bool(exchange.url) and "/agents/" not in exchange.url) or _is_request(body)
-        if "input" in record:
-            return _is_request(msgspec.json.encode(record))
-        return any(isinstance(record.get(name), dict) and Responses.knows(record[name]) for name in ("event", "data"))
+            return _knows_url(exchange.url) or float(_is_request(body))
+        return (
+            _knows_body(record)
+            or sure_of(record, _knows_url, _knows_body)
+            or (0.0 if "input" in record else Responses._knows_inner(record))
+        )
+
+    @staticmethod
+    def _knows_inner(record: dict[str, Any]) -> float:
+        inner = (record[name] for name in ("event", "data") if isinstance(record.get(name), dict))
+        return max(map(Responses.knows, inner), default=0.0)
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
@@ -120,7 +126,7 @@ class Responses(RecordAdapter[Record]):
             self._streaming.end()
             self._transcript.response(record)
             return True
-        if record.body or (record.http and first(record.http) == b"{") or first(record.request) == b"{":
+        if is_exchange(record):
             return self._exchange(record, place)
         if asks(record):
             self._transcript.request(record, place)
@@ -219,3 +225,11 @@ def _is_request(body: bytes) -> bool:
         return body.startswith(b"{") and asks(record_of(body))
     except (msgspec.DecodeError, RecursionError):
         return False
+
+
+def _knows_url(url: str) -> float:
+    return float("/responses" in url and "/agents/" not in url)
+
+
+def _knows_body(body: dict[str, Any]) -> float:
+    return float("input" in body and _is_request(encoded(body)))

@@ -9,7 +9,7 @@ import msgspec
 
 from analyzer.read.claude.blocks import Block, blocks_in, blocks_of
 from analyzer.read.members import held
-from analyzer.read.openai.exchange import Recorded
+from analyzer.read.openai.recorded import Recorded, sure_of
 from analyzer.read.recover import Fault, typed
 from analyzer.read.values import ABSENT, Int64, Raw, first
 
@@ -250,20 +250,9 @@ def knows(record: Any) -> float:
         named = ("messages", "tools", "system", "max_tokens", "model", "anthropic_version")
         found = typed(record_of, {name: record[name] for name in named if name in record})
         return float(found is not None and asks(found[0]))
-    for half in (record.get("http"), record.get("request"), record):
-        url = (
-            next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-            if isinstance(half, dict)
-            else ""
-        )
-        if is_url(url):
-            return 1.0
-        body = half.get("body") if isinstance(half, dict) and half is not record else None
-        if any(
-            isinstance(each, dict) and "messages" in each and knows(each)
-            for each in (half if half is not record else None, body)
-        ):
-            return 1.0
+    sure = sure_of(record, lambda url: 1.0 if is_url(url) else None, lambda body: "messages" in body and knows(body))
+    if sure:
+        return sure
     return max(
         (knows(inner) for inner in (record.get("event"), record.get("data")) if isinstance(inner, dict)), default=0.0
     )

@@ -10,7 +10,8 @@ import msgspec
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue.requests import Dialogue
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import STRANGE, Body, Exchange, Recorded, says_something, unread
+from analyzer.read.openai.exchange import STRANGE, Body, Exchange, says_something, unread
+from analyzer.read.openai.recorded import Recorded
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from analyzer.read.openai.chunks import Choice as Piece
-from analyzer.read.openai.exchange import Recorded
 from analyzer.read.openai.messages import Plain
+from analyzer.read.openai.recorded import Recorded, sure_of
 from analyzer.read.values import ABSENT, Int64, Raw, first
 
 LISTS = {"traj": "/traj", "messages": "/messages", "history": "/history"}
@@ -139,7 +139,7 @@ def knows(record: Any) -> float:
     if isinstance(record.get("done"), bool) and isinstance(record.get("message"), dict):
         return 1.0 if "role" in record["message"] else 0.0
     return max(
-        _knows_exchange(record),
+        sure_of(record, lambda url: float(is_url(url)), _knows_body),
         *(knows(record[name]) for name in ("event", "data", "message") if isinstance(record.get(name), dict)),
         0.0,
     )
@@ -177,15 +177,5 @@ def _knows_list(record: dict[str, Any], messages: list[Any], name: str) -> float
     return 0.6 if all(map(_is_message, messages)) else 0.0
 
 
-def _knows_exchange(record: dict[str, Any]) -> float:
-    for half in (record.get("http"), record.get("request"), record):
-        if not isinstance(half, dict):
-            continue
-        url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-        if url:
-            return float(is_url(url))
-        body = half.get("body") if half is not record else None
-        for each in (half if half is not record else None, body):
-            if isinstance(each, dict) and "messages" in each and "model" in each and (sure := knows(each)):
-                return sure
-    return 0.0
+def _knows_body(body: dict[str, Any]) -> float:
+    return knows(body) if "messages" in body and "model" in body else 0.0

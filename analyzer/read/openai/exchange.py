@@ -1,7 +1,7 @@
 """A recorded HTTP exchange in the shapes of the usual recorders, taken apart into the bodies of its two halves.
 
-Known are `{http, response}`, `{request, response}`, HAR entries, VCR interactions (`parsed_body`, `body.string`) and
-`{path, body}`. Bodies kept as text are opened; what stands in them cannot be pointed at.
+Known are pairs of the names in HALVES, HAR entries, VCR interactions (`parsed_body`, `body.string`) and `{path, body}`.
+Bodies kept as text are opened; what stands in them cannot be pointed at.
 """
 
 from __future__ import annotations
@@ -15,51 +15,11 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from analyzer.read.members import listed
+from analyzer.read.openai.recorded import Recorded, halves
 from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.values import ABSENT, Raw, first
 
 _string = msgspec.json.Decoder(str).decode
-
-
-class Recorded(msgspec.Struct, gc=False):
-    """What recorders put around bodies, and the members that tell a bare body: a record, or a half of an exchange.
-
-    The record of a wire extends it, so that a body which stands bare is decoded once.
-    """
-
-    http: Raw = ABSENT
-    request: Raw = ABSENT
-    response: Raw = ABSENT
-    response_raw: Raw = ABSENT
-    path: Raw = ABSENT
-    uri: Raw = ABSENT
-    url: Raw = ABSENT
-    body: Raw = ABSENT
-    status: Raw = ABSENT
-    status_code: Raw = ABSENT
-    code: Raw = ABSENT
-    event: Raw = ABSENT
-    data: Raw = ABSENT
-    message: Raw = ABSENT
-    timestamp: str | float | None = None
-    recorded_at: str | float | None = None
-    startedDateTime: Raw = ABSENT  # noqa: N815 - HAR's name
-    json: Raw = ABSENT
-    parsed_body: Raw = ABSENT
-    postData: Raw = ABSENT  # noqa: N815 - HAR's name
-    content: Raw = ABSENT
-    text: Raw = ABSENT
-    string: Raw = ABSENT
-    encoding: Raw = ABSENT
-    input: Raw = ABSENT
-    output: Raw = ABSENT
-    error: Raw = ABSENT
-    messages: Raw = ABSENT
-    choices: Raw = ABSENT
-    contents: Raw = ABSENT
-    candidates: Raw = ABSENT
-    jsonrpc: Raw = ABSENT
-    stream: Raw = ABSENT
 
 
 R = TypeVar("R", bound=Recorded)
@@ -109,7 +69,7 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
 
     Raises msgspec.DecodeError where it holds members of other types.
     """
-    asked, name = (whole.http, "/http") if first(whole.http) == b"{" else (whole.request, "/request")
+    asked, name, told, back = halves(whole)
     url, status = _word(whole.uri) or _word(whole.url) or _word(whole.path), whole.status
     when = whole.recorded_at or _word(whole.startedDateTime) or None
     request: Body[R] | None = None
@@ -118,47 +78,51 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
         url = _word(half.url) or _word(half.uri) or _word(half.path) or url
         bare = half.input or half.messages or half.contents or half.jsonrpc
         request = Body((bytes(asked),), name, False, False, record) if bare else _wrapped(half, name, decode)
+    elif first(asked) == b'"':
+        request = opened(_string(asked), name)
     elif whole.body:
         request = _open(whole.body, "/body", decode)
-    response: Body[R] | None = None
-    if first(whole.response) == b"{":
-        half, record = _half(whole.response, decode)
-        bare = half.output or half.error or half.choices or half.candidates or half.jsonrpc
-        if (
-            bare or first(half.content) == b"[" or first(half.message) == b"{"
-        ):  # a list is the content of a message; what HAR calls content is an object
-            response = Body((bytes(whole.response),), "/response", False, False, record)
-        else:
-            response = _wrapped(half, "/response", decode)
-            if response is None and first(half.stream) == b"[":  # the events that a client's stream gave
-                response = _open(half.stream, "/response/stream", decode)
-            plain = not (half.status or half.status_code or half.code) and bytes(whole.response) != b"{}"
-            if response is None and plain:  # no half of an exchange: what it is, is for the wire to say
-                response = Body((bytes(whole.response),), "/response", False, False, record)
-        status = half.status_code if first(half.status_code) not in (b"", b"n") else half.status or status
-    elif first(whole.response) == b'"':
-        response = opened(_string(whole.response), "/response")
-    elif first(whole.response) == b"[":
-        response = _open(whole.response, "/response", decode)
-    elif first(whole.response_raw) == b'"':
-        response = opened(_string(whole.response_raw), "/response_raw")
+    if not told:
+        told, back = whole.response_raw, "/response_raw"
+    response, said = _told(told, back, decode)
     if response is not None and response.record is None and first(response.frames[0][:1]) == b"[":
         response = _listed(response)
-    response = response or _strange(whole.response) or _strange(whole.response_raw)
+    response = response or _strange(told, back)
     if request is None and response is None:
         return None
-    return Exchange(url, request, response, _code(status), when)
+    return Exchange(url, request, response, _code(said or status), when)
 
 
-def _strange(raw: Raw) -> Body[Any] | None:
+def _told(raw: Raw, name: str, decode: Callable[[Raw], R]) -> tuple[Body[R] | None, Raw]:
+    """What came back, and its status where that stands beside it."""
+    if first(raw) == b"[":
+        return _open(raw, name, decode), ABSENT
+    if first(raw) != b"{":
+        return opened(_string(raw), name) if first(raw) == b'"' else None, ABSENT
+    half, record = _half(raw, decode)
+    status = half.status_code if first(half.status_code) not in (b"", b"n") else half.status
+    whole = Body((bytes(raw),), name, False, False, record)
+    bare = half.output or half.error or half.choices or half.candidates or half.jsonrpc
+    # A list is the content of a message; what HAR calls content is an object.
+    if bare or first(half.content) == b"[" or first(half.message) == b"{":
+        return whole, status
+    response = _wrapped(half, name, decode)
+    if response is None and first(half.stream) == b"[":  # the events that a client's stream gave
+        response = _open(half.stream, f"{name}/stream", decode)
+    plain = not (half.status or half.status_code or half.code) and bytes(raw) != b"{}"
+    if response is None and plain:  # no half of an exchange: what it is, is for the wire to say
+        response = whole
+    return response, status
+
+
+def _strange(raw: Raw, pointer: str) -> Body[Any] | None:
     """A response that is there and can be no body of any wire: a text that is not JSON, or a number."""
-    kind, pointer = first(raw), "/response"
-    if kind == b"{":
+    if first(raw) == b"{":
         half = _recorded(raw)
         member = next((name for name in _MEMBERS if first(getattr(half, name)) not in (b"", b"n")), None)
         if member is None:
             return None
-        raw, pointer = getattr(half, member), f"/response/{member}"
+        raw, pointer = getattr(half, member), f"{pointer}/{member}"
         held = _recorded(raw) if first(raw) == b"{" else half
         raw = next((text for text in (held.text, held.string) if first(text) == b'"'), raw)
     text = _string(raw) if first(raw) == b'"' else bytes(raw).decode()

@@ -1,0 +1,128 @@
+"""What recorders call a request and what came back, and how surely a record is an exchange of a wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from analyzer.read.values import ABSENT, Raw, first
+
+#: Wires have bodies with members of the later names: of these both must stand there.
+HALVES = (
+    ("http", "response"),
+    ("request", "response"),
+    ("input", "output"),
+    ("inputs", "outputs"),
+    ("req", "res"),
+    ("request_body", "response_body"),
+    ("requestBody", "responseBody"),
+    ("req_payload", "resp_payload"),
+)
+_PLAIN = ("http", "request")
+_MOST = 0.85  # of a record under one of the later names: a tracer's own records, which have them too, are surer
+
+
+class Recorded(msgspec.Struct, gc=False):
+    """What recorders put around bodies, and the members that tell a bare body: a record, or a half of an exchange.
+
+    The record of a wire extends it, so that a body which stands bare is decoded once.
+    """
+
+    http: Raw = ABSENT
+    request: Raw = ABSENT
+    response: Raw = ABSENT
+    response_raw: Raw = ABSENT
+    path: Raw = ABSENT
+    uri: Raw = ABSENT
+    url: Raw = ABSENT
+    body: Raw = ABSENT
+    status: Raw = ABSENT
+    status_code: Raw = ABSENT
+    code: Raw = ABSENT
+    event: Raw = ABSENT
+    data: Raw = ABSENT
+    message: Raw = ABSENT
+    timestamp: str | float | None = None
+    recorded_at: str | float | None = None
+    startedDateTime: Raw = ABSENT  # noqa: N815 - HAR's name
+    json: Raw = ABSENT
+    parsed_body: Raw = ABSENT
+    postData: Raw = ABSENT  # noqa: N815 - HAR's name
+    content: Raw = ABSENT
+    text: Raw = ABSENT
+    string: Raw = ABSENT
+    encoding: Raw = ABSENT
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    error: Raw = ABSENT
+    messages: Raw = ABSENT
+    choices: Raw = ABSENT
+    contents: Raw = ABSENT
+    candidates: Raw = ABSENT
+    jsonrpc: Raw = ABSENT
+    stream: Raw = ABSENT
+    inputs: Raw = ABSENT
+    outputs: Raw = ABSENT
+    req: Raw = ABSENT
+    res: Raw = ABSENT
+    request_body: Raw = ABSENT
+    response_body: Raw = ABSENT
+    requestBody: Raw = ABSENT  # noqa: N815 - so gateways call them
+    responseBody: Raw = ABSENT  # noqa: N815
+    req_payload: Raw = ABSENT
+    resp_payload: Raw = ABSENT
+
+
+_string = msgspec.json.Decoder(str).decode
+_json = msgspec.json.Decoder().decode
+
+
+def halves(whole: Recorded) -> tuple[Raw, str, Raw, str]:
+    """What was sent and what came back, each with the pointer to it; absent where the record is no exchange."""
+    for asked, told in HALVES:
+        sent: Raw = getattr(whole, asked)
+        back: Raw = getattr(whole, told)
+        if not sent or not (back or asked in _PLAIN):
+            continue
+        if first(sent) == b"{" or (first(sent) == b'"' and back and _string(sent).lstrip()[:1] == "{"):
+            return sent, f"/{asked}", back, f"/{told}"
+    return ABSENT, "/request", whole.response, "/response"
+
+
+def is_exchange(whole: Recorded) -> bool:
+    """Whether a record has the members of an exchange."""
+    return bool(whole.body) or bool(halves(whole)[0])
+
+
+def sure_of(
+    record: dict[str, Any], of_url: Callable[[str], float | None], of_body: Callable[[dict[str, Any]], float]
+) -> float:
+    """How surely a parsed record is an exchange of a wire: what its address says, else what its body does."""
+    for asked, told in HALVES:
+        half = record.get(asked)
+        if isinstance(half, str) and told in record and half.lstrip()[:1] == "{":
+            half = _opened(half)
+        if not isinstance(half, dict) or not (told in record or asked in _PLAIN):
+            continue
+        sure = _of_address(half, of_url)
+        if sure is not None:
+            return sure
+        most = 1.0 if asked in _PLAIN else _MOST
+        for each in (half, half.get("body")):
+            if isinstance(each, dict) and (sure := min(of_body(each), most)):
+                return sure
+    return _of_address(record, of_url) or 0.0
+
+
+def _of_address(half: dict[str, Any], of_url: Callable[[str], float | None]) -> float | None:
+    url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
+    return of_url(url) if url else None
+
+
+def _opened(text: str) -> Any:
+    try:
+        return _json(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return None

@@ -1,0 +1,144 @@
+"""Records of loggers that keep what was sent and what came back under names of their own, around a body of any wire."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.read.truths import audited, errors
+
+SCHEMA = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+Record = dict[str, Any]
+USER = {"role": "user", "content": "where?"}
+CHAT_CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 3}'}}
+CHAT_TOOLS = [{"type": "function", "function": {"name": "look", "parameters": SCHEMA}}]
+CHAT_REPLY = {"role": "assistant", "content": None, "tool_calls": [CHAT_CALL]}
+BODIES: dict[str, tuple[Record, Record]] = {
+    "openai-chat": (
+        {"model": "m", "messages": [USER], "tools": CHAT_TOOLS},
+        {"id": "r1", "object": "chat.completion", "choices": [{"index": 0, "message": CHAT_REPLY}]},
+    ),
+    "anthropic-messages": (
+        {"model": "m", "max_tokens": 9, "messages": [USER], "tools": [{"name": "look", "input_schema": SCHEMA}]},
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 3}}],
+        },
+    ),
+    "openai-responses": (
+        {"model": "m", "input": [USER], "tools": [{"type": "function", "name": "look", "parameters": SCHEMA}]},
+        {
+            "id": "resp_1",
+            "object": "response",
+            "status": "completed",
+            "output": [{"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"at": 3}'}],
+        },
+    ),
+    "gemini": (
+        {
+            "contents": [{"role": "user", "parts": [{"text": "where?"}]}],
+            "tools": [{"functionDeclarations": [{"name": "look", "parametersJsonSchema": SCHEMA}]}],
+        },
+        {
+            "candidates": [
+                {
+                    "content": {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"at": 3}}}]},
+                    "finishReason": "STOP",
+                }
+            ]
+        },
+    ),
+    "bedrock": (
+        {
+            "messages": [{"role": "user", "content": [{"text": "where?"}]}],
+            "toolConfig": {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": SCHEMA}}}]},
+        },
+        {
+            "output": {
+                "message": {
+                    "role": "assistant",
+                    "content": [{"toolUse": {"toolUseId": "c1", "name": "look", "input": {"at": 3}}}],
+                }
+            },
+            "stopReason": "tool_use",
+        },
+    ),
+}
+PAIRS = [
+    ("input", "output"),
+    ("inputs", "outputs"),
+    ("req", "res"),
+    ("request_body", "response_body"),
+    ("requestBody", "responseBody"),
+    ("req_payload", "resp_payload"),
+    ("request", "response"),
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_of_a_known_wire_is_read_as_such(tmp_path: Path, name: str, pair: tuple[str, str]) -> None:
+    record = {"id": "log-1", "ts": 1, "tags": {}, **dict(zip(pair, BODIES[name], strict=True))}
+    found = audited(tmp_path, record)
+    assert found.inputs[0]["format"] == name
+    (mismatch,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    assert mismatch["location"]["pointer"].startswith(f"/{pair[1]}/")
+    assert mismatch["contract"]["pointer"].startswith(f"/{pair[0]}/")
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_so_is_one_that_was_kept_as_text(tmp_path: Path, name: str) -> None:
+    asked, told = map(json.dumps, BODIES[name])
+    found = audited(tmp_path, {"input": asked, "output": told})
+    assert found.inputs[0]["format"] == name
+    assert errors(found) == {"args-schema-mismatch"}
+
+
+def test_a_strange_output_is_told(tmp_path: Path) -> None:
+    found = audited(tmp_path, {"input": BODIES["openai-chat"][0], "output": {"strange": True}})
+    assert "response" in found.findings.filter(rule="LOG003")["message"][0]
+
+
+CALLED = {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {}}]}
+LISTS: list[Record] = [
+    {"input": [USER], "output": CHAT_REPLY, "metadata": {"tools": CHAT_TOOLS}},
+    {"input": [USER], "output": [{"index": 0, "message": CHAT_REPLY}], "metadata": {"tools": CHAT_TOOLS}},
+    {"inputs": {"messages": [USER], "tools": CHAT_TOOLS}, "outputs": {"message": CHAT_REPLY}},
+    {"input": json.dumps([USER]), "output": json.dumps(CHAT_REPLY), "metadata": json.dumps({"tools": CHAT_TOOLS})},
+    {"input": {"messages": [USER], "tools": CHAT_TOOLS}, "output": [CALLED]},
+]
+
+
+@pytest.mark.parametrize("record", LISTS, ids=json.dumps)
+def test_messages_without_a_body_around_them_are_read(tmp_path: Path, record: Record) -> None:
+    found = audited(tmp_path, {"id": "1", "created": "2026-11-30T10:00:00Z", **record})
+    assert found.frames["calls"].select("call_id", "name").rows() == [("c1", "look")]
+    assert errors(found) == {"args-schema-mismatch"}
+
+
+def test_the_next_record_goes_on_with_the_conversation(tmp_path: Path) -> None:
+    told = {"role": "tool", "tool_call_id": "c1", "content": "there"}
+    found = audited(
+        tmp_path,
+        {"input": [USER], "output": CHAT_REPLY},
+        {"input": [USER, CHAT_REPLY, told], "output": {"role": "assistant", "content": "There."}},
+    )
+    assert found.frames["sessions"].height == 1
+    assert found.frames["calls"].select("call_id", "outcome").rows() == [("c1", "unknown")]
+    assert found.frames["results"].height == 1
+
+
+@pytest.mark.parametrize(
+    "record", [{"input": "two and two", "output": "four"}, {"input": {"x": 1}, "output": {"y": 2}}, {"input": [1, 2]}]
+)
+def test_what_holds_no_messages_is_not_taken(tmp_path: Path, record: Record) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    from analyzer import audit
+
+    assert [each["format"] for each in audit([str(path)], lenient=True).inputs] in ([], [""])
