@@ -28,7 +28,8 @@ from analyzer.findings.baseline import Baseline
 from analyzer.findings.details import DETAILS, together
 from analyzer.frames import SOURCES
 from analyzer.read import Crew
-from analyzer.report.trend import Trend, Untold
+from analyzer.report.trend import Trend
+from analyzer.report.untold import Untold
 
 SIZE = 64 << 20
 """Bytes on disk that are audited and kept together."""

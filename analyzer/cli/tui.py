@@ -8,7 +8,7 @@ from typing import Unpack
 
 import click
 
-from analyzer.cli import console, logs
+from analyzer.cli import console, exits, logs
 from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 
@@ -38,23 +38,25 @@ def command(
     keymap: str | None,
     keys: bool,
     **given: Unpack[Given],
-) -> None:
+) -> int:
     """Open the terminal workspace; `?` there lists its keys. NO_COLOR is respected.
 
     A PATH is a log, a folder of logs, or the folder of one saved audit (`analyzer audit --save`).
+
+    Exit status: 3 where not all could be read or recognised, 4 where a rule crashed; what was found decides nothing.
     """
     if keys:
         from analyzer.tui.keys import keymap_file
 
         console.write(keymap_file())
-        return
+        return exits.CLEAN
     asked = logs.arguments(given)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the workspace needs a terminal; `analyzer audit` and `analyzer show` print the same")
     from analyzer.tui import run
 
     session = asked.pop("session")
-    run(
+    case = run(
         given["paths"],
         asked=asked,
         session=session,
@@ -63,3 +65,8 @@ def command(
         theme=theme,
         keymap=keymap,
     )
+    if case is None:
+        return exits.CLEAN
+    if case.crashed:
+        return exits.FAULT
+    return exits.UNREAD if case.missing or not case.inputs else exits.CLEAN

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -11,10 +11,8 @@ from analyzer.report.accounts import counted, covered
 from analyzer.report.finding import labelled, place_of
 from analyzer.report.json import encoded
 from analyzer.report.paper import Paper, Words
+from analyzer.report.untold import Untold
 from analyzer.visible import visible
-
-if TYPE_CHECKING:
-    from analyzer.auditing import Audit
 
 SCHEMA = "analyzer.trend/v1"
 
@@ -54,35 +52,6 @@ _MOST = 20  # groups of one kind told
 
 
 @dataclass(frozen=True)
-class Untold:
-    """What a run has no answer to, and what is wrong with its suppressions."""
-
-    unrecognised: tuple[str, ...] = ()
-    """Inputs that should be logs, and of which nothing was recognised; they decide the status."""
-    left_out: tuple[str, ...] = ()
-    """Inputs in folders that are no logs."""
-    unread: tuple[str, ...] = ()
-    """What could not be read, in words."""
-    notes: tuple[str, ...] = ()
-    """Of suppressions that have expired or suppress nothing; what the baseline or the last run had and this has not."""
-
-    @classmethod
-    def of(cls, audit: Audit) -> Untold:
-        """What an audit leaves open."""
-        broken = [
-            f"{each['path']}: {each['unreadable']} of {counted(each['records'], 'record')} cannot be read"
-            for each in audit.inputs
-            if each["format"] and each["unreadable"]
-        ]
-        return cls(
-            tuple(each["path"] for each in audit.inputs if not each["format"]),
-            tuple(audit.unrecognised),
-            (*map(str, audit.problems), *broken),
-            tuple(audit.notes),
-        )
-
-
-@dataclass(frozen=True)
 class Trend:
     """What a run changed."""
 
@@ -96,7 +65,7 @@ class Trend:
     """Schemas that a known tool did not have in any earlier run: tool, role, schema_id, sessions."""
     seen: pl.DataFrame
     """SEEN: when everything that findings name was found first and last."""
-    untold: Untold = Untold()
+    untold: Untold = field(default_factory=Untold)
 
     def count(self, kind: str) -> int:
         """How many groups changed so."""
@@ -193,12 +162,8 @@ def page(
 
 def _untold(paper: Paper, untold: Untold) -> None:
     """What was not read and so not audited, before what was found in the rest."""
-    unread = [
-        *(f"{path}: not recognised as any format, or empty" for path in untold.unrecognised),
-        *untold.unread,
-    ]
     left_out = [f"{path}: no log by its name, and not recognised" for path in untold.left_out]
-    told = (("Not read", unread, "error"), ("Left out", left_out, ""), ("Notes", untold.notes, "warning"))
+    told = (("Not read", untold.all_unread, "error"), ("Left out", left_out, ""), ("Notes", untold.notes, "warning"))
     for head, lines, style in told:
         if lines:
             paper.heading(head)

@@ -26,8 +26,10 @@ def run(
     theme: str | None = None,
     keymap: str | None = None,
     follow: bool = False,
-) -> None:
-    """Open the workspace on logs, folders or one saved audit, and return when it is left.
+) -> Case | None:
+    """Open the workspace on logs, folders or one saved audit, and return what it showed when it is left.
+
+    None where it was left before anything was read.
 
     `asked` are further arguments of `analyzer.audit`: contracts, settings, suppressions and so on.
     Raises UsageError, ConfigurationError or InputError for what cannot be opened.
@@ -41,6 +43,7 @@ def run(
         raise app.failed
     if app.fault is not None:
         raise app.fault
+    return app.case
 
 
 def workspace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ import polars as pl
 
 from analyzer import frames
 from analyzer.errors import EvidenceUnavailable, InputError
+from analyzer.report.untold import Untold
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -51,18 +52,25 @@ class Case:
         summary: dict[str, Any],
         inputs: list[dict[str, Any]],
         *,
-        problems: list[str],
+        untold: Untold,
+        crashed: Sequence[str] = (),
         folder: Path | None = None,
     ) -> None:
         self.title = title
         self.scan = scan
         self.summary = summary
         self.inputs = inputs
-        self.problems = problems
+        self.untold = untold
+        self.crashed = crashed  # rules, with what stopped them
         self.folder = folder  # of a saved audit
         self._evidence: Evidence | None = None
         self._checked: dict[int, str | None] = {}
         self._reading = Lock()
+
+    @property
+    def missing(self) -> int:
+        """How many things were not read, not recognised, read in part, or not judged because a rule crashed."""
+        return len(self.untold.all_unread) + len(self.crashed)
 
     # --- frames ---
 
@@ -318,6 +326,9 @@ def open_saved(path: str) -> Case:
     try:
         kept = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
         summary, inputs = kept["summary"], kept["inputs"]
+        rest = (kept.get(name) or () for name in ("unrecognised", "problems", "notes"))
+        untold = Untold.told(inputs, *rest)
+        crashed = [_crashed(rule, trouble) for rule, trouble in kept.get("crashed") or ()]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"not a saved audit: {error}", file=path) from error
 
@@ -328,7 +339,7 @@ def open_saved(path: str) -> Case:
             return pl.scan_parquet(file, glob=False)
         return (schema or pl.Schema({})).to_frame().lazy()
 
-    return Case(path, scan, summary, inputs, problems=[], folder=folder)
+    return Case(path, scan, summary, inputs, untold=untold, crashed=crashed, folder=folder)
 
 
 def of_audit(title: str, audit: Audit) -> Case:
@@ -340,7 +351,9 @@ def of_audit(title: str, audit: Audit) -> Case:
         frame = audit.frames.get(name)
         return (frames.SAVED[name].to_frame() if frame is None else frame).lazy()
 
-    problems = [str(problem) for problem in audit.problems]
-    problems += [f"no log, left out: {name}" for name in audit.unrecognised]
-    problems += [f"the rule {rule} crashed: {error}" for rule, error in audit.crashed]
-    return Case(title, scan, audit.summary, audit.inputs, problems=problems)
+    crashed = [_crashed(rule, error) for rule, error in audit.crashed]
+    return Case(title, scan, audit.summary, audit.inputs, untold=Untold.of(audit), crashed=crashed)
+
+
+def _crashed(rule: str, trouble: str) -> str:
+    return f"the rule {rule} crashed: {trouble}"

@@ -66,7 +66,7 @@ def rules(glyphs: Glyphs) -> list[Column]:
         Column("rule", "rule", 8),
         Column("findings", "found", 7, number, right=True),
         Column("sessions", "in", 5, number, right=True),
-        Column("slug", "what", 0),
+        Column("what", "what, and the first", 0),
     ]
 
 

@@ -17,6 +17,7 @@ from analyzer.tui.screens.taking import Exporting
 from analyzer.visible import visible
 
 _WORST_FIRST = "sort:-errors sort:-warnings"
+_WIDE = 100  # columns from which the totals have room for all
 
 if TYPE_CHECKING:
     from analyzer.tui.case import Case
@@ -32,7 +33,7 @@ class Overview(Exporting):
     Overview #sessions { height: 3fr; }
     Overview #totals { height: 2fr; }
     Overview #totals Lines { width: 1fr; }
-    Overview.-tiny #facts, Overview.-narrow #facts { display: none; }
+    Overview.-tiny #facts { display: none; }
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,12 @@ class Overview(Exporting):
 
     def on_mount(self) -> None:
         """Name the panes; the case comes later."""
-        for name, title in (("sessions", "sessions"), ("rules", "rules"), ("facts", "coverage and inputs")):
+        titles = {
+            "sessions": "sessions",
+            "rules": "rules, where to look first on top",
+            "facts": "coverage and inputs",
+        }
+        for name, title in titles.items():
             self.query_one(f"#{name}", Lines).entitle(title)
         self.title_line()
 
@@ -65,7 +71,14 @@ class Overview(Exporting):
             return ""
         summary = self.case.summary
         found = sum(summary.get("findings", {}).get(word) or 0 for word in ("error", "warning", "info"))
-        text = f"{summary.get('sessions') or 0:,} sessions · {summary.get('events') or 0:,} events · {found:,} findings"
+        share = summary.get("coverage")
+        parts = [
+            "" if share is None else f"{int(share * 1000) / 10:g} % judged",
+            f"{summary.get('sessions') or 0:,} sessions",
+            "" if self.size.width < _WIDE else f"{summary.get('events') or 0:,} events",
+            f"{found:,} findings",
+        ]
+        text = " · ".join(filter(None, parts))
         if self.text:
             text = f"filter: {visible(self.text, limit=30)}  {text}"
         return f"{text}  {self.owner.loading}".rstrip()
@@ -218,19 +231,29 @@ class Overview(Exporting):
 
 
 def rule_totals(case: Case) -> Any:
-    """Findings by rule, the gravest first."""
+    """Findings by rule, in the order in which the report says where to look first."""
     import polars as pl
 
+    from analyzer.report.text import faults
     from analyzer.tui.filters import SEVERITY
 
+    where = pl.coalesce("tool", "session").fill_null(""), pl.col("call_id").fill_null("")
+    first = (
+        faults(case.found)
+        .with_row_index("rank")
+        .select("rank", "severity", "rule", first=pl.concat_str(*where, separator="  ").str.strip_chars())
+        .unique(["severity", "rule"], keep="first", maintain_order=True)
+    )
     return (
         case.findings.group_by("severity", "rule", "slug")
         .agg(findings=pl.len(), sessions=pl.col("session").n_unique())
+        .join(first, on=["severity", "rule"], how="left")
+        .with_columns(what=pl.concat_str("slug", "first", separator="  ", ignore_nulls=True))
         .sort(
-            pl.col("severity").replace_strict(SEVERITY, default=-1, return_dtype=pl.Int64),
-            "findings",
+            -pl.col("severity").replace_strict(SEVERITY, default=-1, return_dtype=pl.Int64),
+            pl.col("rank").is_null(),  # all of it is suppressed
+            "rank",
             "rule",
-            descending=[True, True, False],
         )
     )
 
@@ -241,13 +264,18 @@ def facts(case: Case) -> list[list[Span]]:
 
     summary = case.summary
     verdicts = summary.get("verdicts") or {}
-    lines: list[list[Span]] = [[("coverage  ", "key"), (covered({"coverage": summary.get("coverage")}), "")]]
+    # What was not audited comes first: the rest looks complete without it.
+    unread = [*case.untold.all_unread, *case.crashed]
+    lines: list[list[Span]] = [[("not read  ", "error"), (visible(each, limit=300), "")] for each in unread]
+    lines.append([("coverage  ", "key"), (covered({"coverage": summary.get("coverage")}), "")])
     styles = (("valid", "good"), ("invalid", "error"), ("not_applicable", "dim"))
     lines += [[(f"{word:<15}", "key"), (f"{verdicts.get(word) or 0:>9,}", style)] for word, style in styles]
     for reason, count in sorted((verdicts.get("unverifiable") or {}).items()):
         lines.append([("unverifiable   ", "warning"), (f"{count:>9,}  ", ""), (visible(str(reason), limit=60), "dim")])
-    lines += [[("not read  ", "error"), (visible(problem, limit=300), "")] for problem in case.problems]
+    lines += [[("note  ", "warning"), (visible(note, limit=300), "")] for note in case.untold.notes]
     for entry in case.inputs:
+        if not entry.get("format"):
+            continue
         broken = entry.get("unreadable") or 0
         words = f"{entry.get('records') or 0:,} records, {broken:,} unreadable"
         lines.append(
@@ -257,6 +285,7 @@ def facts(case: Case) -> list[list[Span]]:
                 (f"  {words}", "error" if broken else "dim"),
             ]
         )
+    lines += [[("left out  ", "dim"), (visible(path, limit=300), "dim")] for path in case.untold.left_out]
     for entry in summary.get("rules_not_run") or []:
         lines.append(
             [

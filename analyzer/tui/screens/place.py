@@ -75,6 +75,9 @@ class Place(Screen[None]):
             return
         arrow = f" {self.owner.glyphs.arrow} "
         way = arrow.join(visible(crumb, limit=60) for crumb in [self.owner.name_of_input, *self.crumbs()] if crumb)
+        missing = self.owner.case.missing if self.owner.case is not None else 0
+        if missing:  # at every place: what is seen there is not all that was given
+            way = f"{self.owner.glyphs.warning} {missing} not read{arrow}{way}"
         status = self.status() or self.owner.loading
         room = self.size.width - 2
         gap = max(2, room - len(way) - len(status))
