@@ -17,7 +17,7 @@ import polars as pl
 
 from analyzer.auditing import Audit, chosen, gathered, held_to
 from analyzer.batch.inputs import digest, inputs_of
-from analyzer.batch.places import lost_of, places_of, sight_of, unseen
+from analyzer.batch.places import BORNE, lost_of, places_of, sight_of, unseen
 from analyzer.batch.segments import Answer, Terms, audit_segment
 from analyzer.batch.store import INPUTS, PLACES, Store, by_segment
 from analyzer.batch.trend import borne_of, groups_of, rules_of, trend_of, versions_of
@@ -327,7 +327,8 @@ class _Run:
             **{name: audit.summary[name] for name in ("sessions", "calls", "results", "coverage")},
             **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
         }
-        groups, versions = groups_of(audit.findings, details["spans"]), versions_of(audit.frames["offers"])
+        groups = groups_of(audit.findings.filter(~BORNE), details["spans"])
+        borne, versions = borne_of(audit.findings, details["spans"]), versions_of(audit.frames["offers"])
         looked_at = self._known.filter(pl.col("segment").is_in(list(self._live)))
         sight = sight_of(
             looked_at,
@@ -340,7 +341,7 @@ class _Run:
         places = places_of(audit.findings, sight)
         away = unseen(store.places(number - 1), places, sight)
         run["rules"] = rules_of(audit.findings, audit.ran, away)
-        trend = trend_of(store, run, groups, versions, borne=borne_of(audit.findings), away=away)
+        trend = trend_of(store, run, groups, versions, borne=borne, away=away)
         asked = [rule.code for rule in chosen(wanted.terms.select, wanted.terms.ignore)]
         lost = lost_of(trend.changes, self._before, looked_at, asked=asked)
         audit = replace(audit, lost=[*audit.lost, *lost], notes=[*audit.notes, *lost])

@@ -106,7 +106,7 @@ def unseen(places: pl.DataFrame, found: pl.DataFrame, sight: Sight) -> pl.DataFr
         pl.when(nowhere & (not sight.everything))
         .then(pl.lit("not all inputs were looked at"))
         .when(pl.col("records_now").is_null())
-        .then(pl.lit("its input was not read"))
+        .then(pl.col("input").fill_null("its input") + " was not read")
         .when(pl.col("events_now").is_null())
         .then(pl.lit("its session is not there"))
         .when(~pl.col("rule").is_in(list(sight.ran)).fill_null(value=True))

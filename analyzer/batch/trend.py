@@ -9,6 +9,7 @@ import polars as pl
 
 from analyzer.batch.places import BORNE
 from analyzer.batch.store import GROUPS, PLACES, VERSIONS, Store
+from analyzer.findings.baseline import KNOWN as IN_BASELINE
 from analyzer.report.trend import CHANGES, KINDS, NOT_LOOKED_AT, SEEN, Trend
 from analyzer.rules.catalogue import RULES
 
@@ -16,12 +17,11 @@ _TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at"
 
 
 def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """GROUPS of FINDINGS that no suppression bears; `times` says since and until when each session was recorded."""
+    """GROUPS of FINDINGS; `times` says since and until when each session was recorded."""
     failure = pl.col("failures").list.first().struct
     of = times.group_by("session").agg(pl.col("since").min(), pl.col("until").max())
     return (
-        findings.filter(~BORNE)
-        .with_columns(
+        findings.with_columns(
             schema_id=pl.col("contract").struct.field("schema_id"),
             at=pl.concat_str(failure.field("pointer").replace("", "(root)"), failure.field("keyword"), separator=" "),
         )
@@ -52,9 +52,11 @@ def versions_of(offers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def borne_of(findings: pl.DataFrame) -> pl.DataFrame:
-    """`group, why` of FINDINGS that a suppression bears: what is in them is there, though it does not count."""
-    return findings.filter(BORNE).group_by("group").agg(why=pl.col("suppressed").struct.field("reason").first())
+def borne_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+    """GROUPS of FINDINGS that are suppressed or known, with `why`: they are there, though they do not count."""
+    held = findings.filter(BORNE)
+    reasons = held.group_by("group").agg(why=pl.col("suppressed").struct.field("reason").first())
+    return groups_of(held, times).join(reasons, on="group", how="left", maintain_order="left")
 
 
 def rules_of(findings: pl.DataFrame, ran: Collection[str], away: pl.DataFrame) -> list[dict[str, Any]]:
@@ -80,8 +82,8 @@ def trend_of(
 ) -> Trend:
     """What the run changed, beside the runs that the store holds.
 
-    `borne` are the groups with suppressed findings, `away` the PLACES of earlier runs that this one did not look at,
-    both with `why`.
+    `groups` count; `borne` are those with suppressed and known findings, `away` the PLACES of earlier runs that this
+    one did not look at, both with `why`.
     """
     runs = store.runs()
     before = runs.sort("run").tail(1).to_dicts()
@@ -95,12 +97,18 @@ def trend_of(
     counts = places.filter(pl.col("group").is_in(looked_for.implode())).group_by("group").agg(pl.col("count").sum())
     unheard = earlier.unique("group", keep="first").drop("count").join(counts, on="group").select(list(GROUPS))
     told = pl.concat([last, unheard])
-    both = groups.join(told, on="group", how="full", coalesce=True, suffix="_before").with_columns(
-        count=pl.col("count").fill_null(0), before=pl.col("count_before").fill_null(0)
+    # What is suppressed or known is told every night: a trend that was silent about it would read as a clean one.
+    held = borne.join(groups, on="group", how="anti")
+    both = (
+        pl.concat([groups, held.select(list(GROUPS))])
+        .join(told, on="group", how="full", coalesce=True, suffix="_before")
+        .with_columns(count=pl.col("count").fill_null(0), before=pl.col("count_before").fill_null(0))
     )
     known = pl.col("group").is_in(there.implode()) | (pl.col("before") > 0)
     change = (
-        pl.when((pl.col("count") == 0) & pl.col("group").is_in(borne["group"].implode()))
+        pl.when(pl.col("group").is_in(held.filter(why=IN_BASELINE)["group"].implode()))
+        .then(pl.lit("known"))
+        .when(pl.col("group").is_in(held["group"].implode()))
         .then(pl.lit("suppressed"))
         .when((pl.col("count") == 0) & pl.col("group").is_in(away["group"].implode()))
         .then(pl.lit(NOT_LOOKED_AT))
@@ -114,7 +122,7 @@ def trend_of(
     )
     reasons = pl.concat(
         rows.unique("group", keep="first", maintain_order=True).select(pl.lit(kind).alias("change"), "group", "why")
-        for kind, rows in (("suppressed", borne), (NOT_LOOKED_AT, away))
+        for kind, rows in (("suppressed", held), ("known", held), (NOT_LOOKED_AT, away))
     )
     columns = [pl.coalesce(pl.col(name), pl.col(f"{name}_before")) for name in _TOLD[1:]]
     order = pl.col("severity").replace_strict({"error": 0, "warning": 1, "info": 2}, default=3)

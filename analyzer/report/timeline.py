@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.report.paper import Paper, Words
+from analyzer.report.versions import bare
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class _Notes:
             self._add(row["event"], (role, "dim"), visible(row["text"] or "", limit=_TEXT))
         for row in self._rows("offers"):
             if row["role"] == "arguments" and (row["after"] is not None or row["state"] == "withdrawn"):
-                tool = f"{row['state']} {visible(row['tool'])} {row['schema_id'] or ''}"
+                tool = f"{row['state']} {visible(bare(row['tool']))} {row['schema_id'] or ''}"
                 self._add(row["event"], ("table ", "dim"), tool)
         for row in self._rows("approvals"):
             what = visible(row["decision"] or row["stage"] or "", limit=40)

@@ -12,6 +12,7 @@ from analyzer.report.finding import labelled, place_of
 from analyzer.report.json import encoded
 from analyzer.report.paper import Paper, Words
 from analyzer.report.untold import Untold
+from analyzer.report.versions import bare
 from analyzer.visible import visible
 
 SCHEMA = "analyzer.trend/v1"
@@ -19,7 +20,9 @@ SCHEMA = "analyzer.trend/v1"
 FRESH = ("new", "returned")
 NOT_LOOKED_AT = "not looked at"
 """Was found where this run did not look, or had less to judge by (see `analyzer.batch.places`)."""
-KINDS = (*FRESH, "recurring", "suppressed", NOT_LOOKED_AT, "fixed")
+KNOWN = "known"
+"""Is in the baseline."""
+KINDS = (*FRESH, "recurring", "suppressed", KNOWN, NOT_LOOKED_AT, "fixed")
 CHANGES = pl.Schema(
     {
         "change": pl.String(),  # one of KINDS; `returned`: not in the last run, but in an earlier one
@@ -32,8 +35,8 @@ CHANGES = pl.Schema(
         "schema_id": pl.String(),
         "at": pl.String(),
         "message": pl.String(),
-        "count": pl.Int64(),
-        "before": pl.Int64(),
+        "count": pl.Int64(),  # of what is suppressed or known: how many findings are
+        "before": pl.Int64(),  # in the last run, without those
         "why": pl.String(),  # it is suppressed, or was not looked at
     }
 )
@@ -137,15 +140,20 @@ def page(
             paper.wrapped("that run had other contracts, settings or another version of the analyzer", hang=2)
     _untold(paper, trend.untold)
     for kind in KINDS:
-        if before is not None or kind == "new":
+        if before is not None or kind in ("new", "suppressed", KNOWN):
             rows = trend.changes.filter(pl.col("change") == kind)
-            _fresh(paper, kind, rows, findings) if kind in FRESH else _known(paper, kind, rows)
+            if kind in FRESH:
+                _fresh(paper, kind, rows, findings)
+            elif kind == KNOWN:
+                _in_baseline(paper, rows)
+            else:
+                _standing(paper, kind, rows)
     if trend.versions.height:
         paper.heading("New versions of known tools")
         paper.table(
             [
                 [
-                    visible(row["tool"], limit=60),
+                    visible(bare(row["tool"]), limit=60),
                     row["role"],
                     row["schema_id"][:12],
                     counted(row["sessions"], "session"),
@@ -190,7 +198,7 @@ def _fresh(paper: Paper, kind: str, rows: pl.DataFrame, findings: pl.DataFrame) 
     _more(paper, rows.height)
 
 
-def _known(paper: Paper, kind: str, rows: pl.DataFrame) -> None:
+def _standing(paper: Paper, kind: str, rows: pl.DataFrame) -> None:
     if not rows.height:
         return
     paper.heading(kind.capitalize())
@@ -207,6 +215,14 @@ def _known(paper: Paper, kind: str, rows: pl.DataFrame) -> None:
     _more(paper, rows.height)
 
 
+def _in_baseline(paper: Paper, rows: pl.DataFrame) -> None:
+    """By rule only, as in the report of an audit: nobody asked to see them again."""
+    if rows.height:
+        paper.heading("Known, for the baseline holds them")
+        counts = rows.group_by("rule").agg(pl.col("count").sum()).sort("rule")
+        paper.wrapped(", ".join(f"{count} {rule}" for rule, count in counts.iter_rows()), indent=2, hang=2)
+
+
 def _more(paper: Paper, count: int) -> None:
     if count > _MOST:
         paper.line((f"and {count - _MOST} more: --output-format json has all", "dim"), indent=2)
@@ -221,15 +237,16 @@ def _rates(paper: Paper, trend: Trend) -> None:
         [[row["rule"], row["slug"], _number(row["rate"]), _compared(row, first=trend.before is None)] for row in rates],
         indent=2,
         right=[2],
+        wrap_last=True,
     )
 
 
 def _compared(row: dict[str, Any], *, first: bool) -> str:
-    """The rate before, and what is suppressed now and was."""
+    """The rate before, and how much of it is suppressed or known now and was."""
     told = [] if first else [f"was {_number(row['before'])}"]
     now, past = row["suppressed"] or 0, row["suppressed_before"] or 0
     if now or past:
-        told.append(f"suppressed of it {_number(now)}" + ("" if first else f", was {_number(past)}"))
+        told.append(f"suppressed or known of it {_number(now)}" + ("" if first else f", was {_number(past)}"))
     if row["rate"] is None:
         told.append("not looked at")
     elif row["not_looked_at"]:

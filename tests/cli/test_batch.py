@@ -106,7 +106,10 @@ def test_a_baseline_is_heeded_from_the_command_line_and_the_configuration(
     log(logs, "c.ndjson", story("s3", {}))
     capsys.readouterr()
     assert main(command) == 1
-    assert "/id is missing" in capsys.readouterr().out.split("\nNew\n")[1]
+    told = capsys.readouterr().out
+    assert "/id is missing" in told.split("\nNew\n")[1]
+    assert " 0 suppressed, 0 known" not in " ".join(told.split())
+    assert "\nKnown, for the baseline holds them\n" in told, "every night, not the first one alone"
     known.write_text("{}")
     assert main(command) == 2
 
