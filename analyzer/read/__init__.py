@@ -16,7 +16,9 @@ from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
 from analyzer.read.gemini import Gemini
+from analyzer.read.gemini_live import GeminiLive
 from analyzer.read.inspect import Inspect
+from analyzer.read.interactions import Interactions
 from analyzer.read.langfuse import Langfuse
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
@@ -44,6 +46,8 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     OpenAIChat,
     ManagedAgents,
     Gemini,
+    Interactions,
+    GeminiLive,
     OpenTelemetry,
     Inspect,
     BedrockConverse,

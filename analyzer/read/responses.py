@@ -23,7 +23,7 @@ from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, encoded, first
 
-_BODIES = frozenset({"response", "response.compaction"})
+_BODIES = ("response", "response.compaction")
 _REFUSED = 400
 
 

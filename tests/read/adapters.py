@@ -127,6 +127,7 @@ def assert_nothing_lost(data: bytes) -> None:
     events = frames["events"]
     if not recording.source_frame()["format"][0] or framing(data) == "document":
         return  # nothing left that any adapter knows; or it begins like an array, and has no lines
+    assert events["event"].is_unique().all()
     whole = set(events.filter(pl.col("kind") != "broken")["line"].to_list())
     every = set(events["line"].to_list())
     for number, line in enumerate(data.split(b"\n"), 1):

@@ -103,7 +103,7 @@ class Conversations:
         raws = asked.raws
         digests = list(map(hash, raws))
         if asked.session is not None:
-            conversation = self._named(asked.session, asked.thread)
+            conversation = self.named(asked.session, asked.thread)
             known = common(conversation.digests, digests)
             return conversation, known, list(map(self._read, raws[known:])), digests[known:]
         return self._sought(asked, digests)
@@ -121,7 +121,8 @@ class Conversations:
                 return conversation, len(conversation.digests), said, list(map(hash, new))
         return None
 
-    def _named(self, session: str, thread: str) -> Conversation:
+    def named(self, session: str, thread: str) -> Conversation:
+        """The conversation of a named session, or one of several in it."""
         named = f"{session}\0{thread}"
         conversation = self._memory.named.get(named)
         if conversation is None:

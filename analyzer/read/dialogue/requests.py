@@ -57,6 +57,10 @@ class Dialogue:
         """Forget what is oldest; called once for each block."""
         self._conversations.trim()
 
+    def join(self, session: str, thread: str = "") -> None:
+        """What comes next answers a request of that session which is not recorded."""
+        self._asked, self._waiting = self._conversations.named(session, thread), True
+
     def forget(self) -> None:
         """What comes next answers no request that came before."""
         self._asked, self._waiting = None, False
@@ -82,6 +86,15 @@ class Dialogue:
         self._conversations.sent(conversation, asked, known, digests)
         self._asked, self._waiting = conversation, not own
         return session
+
+    @property
+    def running(self) -> str | None:
+        """The session of the list that `append` goes on with."""
+        return None if self._running is None else self._running[0].session
+
+    def part(self) -> None:
+        """The next message that is appended begins another list."""
+        self._running = None
 
     def append(self, raw: bytes, place: Place) -> str:
         """Append the next message of the one list that the source holds, a record for each; its session."""

@@ -82,10 +82,8 @@ def said_of(raw: bytes) -> Said:
             said.to = said.to or f"{to}/text"
         if first(part.function_call or part.call) == b"{":
             call = held(_function, part.function_call or part.call, Function())[0]
-            text, container = arguments(call.args) if bytes(call.args) != b"null" else (None, "absent")
-            where = _spelled(to, "functionCall", "function_call", part.function_call) + ("/args" if call.args else "")
+            made = call_in(call, _spelled(to, "functionCall", "function_call", part.function_call))
             more = bool(call.will_continue or call.goes_on)
-            made = Call(call.id or None, call.name or None, text, container, where)
             go_on(said.calls, piece_of(made, call.partial_args or call.pieces, more=more))
         if first(part.function_response or part.response) == b"{":
             where = _spelled(to, "functionResponse", "function_response", part.function_response)
@@ -117,8 +115,18 @@ def _spelled(to: str, camel: str, snake: str, found: Raw) -> str:
     return f"{to}/{camel if found else snake}"
 
 
+def call_in(call: Function, to: str) -> Call:
+    """A call, at `to`."""
+    text, container = arguments(call.args) if bytes(call.args) != b"null" else (None, "absent")
+    return Call(call.id or None, call.name or None, text, container, to + ("/args" if call.args else ""))
+
+
 def _result(raw: Raw, to: str) -> Result:
-    result = held(_function, raw, Function())[0]
+    return result_in(held(_function, raw, Function())[0], to)
+
+
+def result_in(result: Function, to: str) -> Result:
+    """A result, at `to`."""
     text, container = arguments(result.response)
     failed = container == "object" and text_of(held(_outcome, result.response, _Outcome())[0].error) is not None
     where = to + ("/response" if result.response else "")

@@ -109,7 +109,7 @@ def _told(raw: Raw, name: str, decode: Callable[[Raw], R]) -> tuple[Body[R] | No
     response = _wrapped(half, name, decode)
     if response is None and first(half.stream) == b"[":  # the events that a client's stream gave
         response = _open(half.stream, f"{name}/stream", decode)
-    plain = not (half.status or half.status_code or half.code) and bytes(raw) != b"{}"
+    plain = _code(half.status) is None and not (half.status_code or half.code) and bytes(raw) != b"{}"
     if response is None and plain:  # no half of an exchange: what it is, is for the wire to say
         response = whole
     return response, status
