@@ -137,6 +137,9 @@ def audited(
     return done
 
 
+_TOLD = 20  # of what could not be read: the rest of a large folder is counted
+_ALL = "`analyzer audit` lists them"
+WHICH = "`analyzer audit` says which (LOG001, LOG002)"
 _READ = "`analyzer formats` lists what is read"
 _MAPPED = f"{_READ}, a mapping reads a log of one's own, and `analyzer formats --try FILE` shows what it finds"
 _HEAD = 1 << 16
@@ -163,19 +166,32 @@ def _unrecognised(each: dict[str, Any]) -> str:
     )
 
 
+def in_part(each: dict[str, Any]) -> str:
+    """How much of an input could not be read, in words."""
+    return f"{each['unreadable']} of {each['records']} records cannot be read"
+
+
 def complaints(done: Audit, given: Given, none: str | None = None) -> None:
     """Say on standard error what could not be read, recognised or suppressed; `none`: why there is no log at all."""
     for note in done.notes:
         console.complain(note)
-    for problem in done.problems:
-        console.complain(str(problem), console.advice(problem))
-    for each in done.inputs:
-        if not each["format"]:
-            console.complain(f"{each['path']}: {_unrecognised(each)}", _MAPPED if _is_json(each) else _READ)
+    told = [(str(problem), console.advice(problem)) for problem in done.problems]
+    told += [
+        (f"{each['path']}: {_unrecognised(each)}", _MAPPED if _is_json(each) else _READ)
+        for each in done.inputs
+        if not each["format"]
+    ]
+    told += [
+        (f"{each['path']}: {in_part(each)}", WHICH) for each in done.inputs if each["format"] and each["unreadable"]
+    ]
+    for problem, advice in told[:_TOLD]:
+        console.complain(problem, advice)
+    if len(told) > _TOLD:
+        console.complain(f"and {len(told) - _TOLD} more that could not be read or recognised", _ALL)
     if not done.inputs and not done.problems:
         saved = any((Path(path) / "audit.json").is_file() for path in given["paths"])
-        advice = "`analyzer tui` opens a saved audit" if saved else _READ
-        console.complain(f"{', '.join(given['paths'])}: {none or 'no log found'}", None if none else advice)
+        hint = "`analyzer tui` opens a saved audit" if saved else _READ
+        console.complain(f"{', '.join(given['paths'])}: {none or 'no log found'}", None if none else hint)
 
 
 def arguments(given: Given) -> dict[str, Any]:

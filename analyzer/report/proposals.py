@@ -47,7 +47,7 @@ def told(paper: Paper, proposed: Sequence[Proposed], *, every: bool) -> None:
             paper.wrapped(
                 ("inferred: ", "warning"), "the tool has no such schema, all of it is observation", indent=2, hang=4
             )
-        if each.version.other_calls or each.version.newest != each.version.number:
+        if each.version.other_calls or each.version.newest != (each.version.number or 0):
             paper.wrapped(*_version(each), indent=2, hang=4)
         paper.wrapped(_price(each), indent=2, hang=4)
         if proposal.reason:

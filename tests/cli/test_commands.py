@@ -247,7 +247,7 @@ def test_a_folder_without_logs(capsys: Caught, tmp_path: Path) -> None:
     ("name", "data"),
     [
         ("house.jsonl", b'{"at": 1}\n{"at": 2}\n'),
-        ("house.ndjson.gz", gzip.compress(b'{"at": 1}\n')),
+        ("house.ndjson.gz", gzip.compress(b'{"at": 1}\n', mtime=0)),
         ("noise.sse", bytes(range(256))),
         ("EMPTY.NDJSON", b""),
     ],
@@ -263,6 +263,25 @@ def test_what_is_named_like_a_log_is_never_left_out(
     assert f"{tmp_path / name}: {'not recognised as any format' if data else 'empty'}; " in err
     assert "no log, left out" not in out
     assert re.search(rf"(not recognised|empty) +{re.escape(str(tmp_path / name))}", out)
+
+
+def test_a_status_of_three_has_its_reason_on_standard_error(
+    capsys: pytest.CaptureFixture[str], traces: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "cut.ndjson"
+    log.write_bytes((traces / "1-morning.ndjson").read_bytes() + b'{"type": oh}\n')
+    for command in (["gate"], ["query", "[].name"], ["contracts", "list"], ["show"], ["contracts", "lint"]):
+        assert main([*command, str(log)]) == 3
+        assert f"{log}: 1 of 64 records cannot be read; `analyzer audit`" in capsys.readouterr().err
+
+
+def test_of_many_unread_files_the_first_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number:02}.jsonl").write_text('{"at": 1}\n')
+    assert main(["gate", str(tmp_path)]) == 3
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 21
+    assert told[-1] == ("analyzer: and 10 more that could not be read or recognised; `analyzer audit` lists them")
 
 
 def test_other_files_of_a_folder_are_listed_and_with_strict_those_that_hold_json_count(

@@ -284,6 +284,22 @@ def test_schema_files_are_linted_at_their_places(
     assert (str(file), pointer) in [(each["file"], each["pointer"]) for each in found]
 
 
+def test_what_is_no_log_in_a_folder_is_not_passed_by_lint(capsys: Caught, tmp_path: Path) -> None:
+    (tmp_path / "tools.jsonl").write_text(table(tool("find", ORDER)), encoding="utf-8")
+    assert run(capsys, "lint", tmp_path)[0] == 0
+    house = tmp_path / "house.jsonl"
+    house.write_text('{"level": 30}\n', encoding="utf-8")
+    status, out, err = run(capsys, "lint", tmp_path)
+    assert status == 3
+    assert "nothing to object to" not in out
+    assert f"{house}: neither a log nor" in err
+    house.unlink()
+    (tmp_path / "tools.jsonl").write_text(table(tool("find", ORDER)) + '{"type": oh}\n' * 2, encoding="utf-8")
+    status, out, err = run(capsys, "lint", tmp_path)
+    assert status == 3
+    assert "2 of 3 records cannot be read" in err
+
+
 def test_a_fault_of_a_file_of_many_lines_is_told_at_its_line(capsys: Caught, tmp_path: Path) -> None:
     file = tmp_path / "tools.json"
     file.write_text('{"find": {\n "arguments": {\n  "properties": {\n   "q": {"type": "objct"}}}}}\n', encoding="utf-8")
@@ -321,6 +337,12 @@ def test_the_pattern_that_stops_the_incident_is_proposed(capsys: Caught, traces:
     assert "inferred" in written["output"]["$comment"]
     text = run(capsys, "tighten", "--tool", "refund_order", traces)[1]
     assert "inferred: the tool has no such schema" in " ".join(text.split())
+
+
+def test_what_has_no_schema_has_no_version_either(capsys: Caught, traces: Path) -> None:
+    text = run(capsys, "tighten", "--tool", "get_order", "--role", "output", traces)[1]
+    assert "inferred: the tool has no such schema" in text
+    assert "for @" not in text
 
 
 def test_an_older_version_is_tightened_when_asked_for_and_says_so(capsys: Caught, traces: Path) -> None:

@@ -10,7 +10,7 @@ import click
 from analyzer.cli import console, exits, logs
 from analyzer.cli.contracts import shared
 from analyzer.cli.given import Given
-from analyzer.errors import AnalyzerError, UsageError
+from analyzer.errors import AnalyzerError, InputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,9 +97,12 @@ def _linted(given: Given) -> tuple[pl.DataFrame, list[AnalyzerError], list[tuple
     unknown = [each["path"] for each in done.inputs if not each["format"]] + done.unrecognised
     files = [Path(path) for path in unknown if path.endswith(".json")]
     found, problems, crashed = lint(files, settings)
-    # Of a folder of logs, what is neither log nor contract is nobody's business.
+    # Of a folder, what is neither named like a log nor like a contract is nobody's business.
     named = set(given["paths"])
     mine: list[AnalyzerError] = [problem for problem in problems if problem.file in named]
-    odd = [path for path in unknown if path in named and not path.endswith(".json")]
-    mine += [UsageError("neither a log nor a .json file of schemas", file=path, advice=_FORMATS) for path in odd]
+    for each in done.inputs:
+        if not each["format"] and not each["path"].endswith(".json"):
+            mine.append(UsageError("neither a log nor a .json file of schemas", file=each["path"], advice=_FORMATS))
+        elif each["format"] and each["unreadable"]:
+            mine.append(InputError(logs.in_part(each), file=each["path"], advice=logs.WHICH))
     return pl.concat([done.findings, found]), [*done.problems, *mine], [*done.crashed, *crashed]
