@@ -31,6 +31,7 @@ from analyzer.read import ADAPTERS, Crew, read
 from analyzer.read.adapter import Adapter
 from analyzer.read.recording import Loadable, Recording
 from analyzer.read.rows import no_collection
+from analyzer.read.sources.copies import without_copies
 from analyzer.read.sources.files import Evidence, find, is_once
 from analyzer.read.spilled.spill import Large
 from analyzer.redaction import current
@@ -96,7 +97,8 @@ def audit(
         raise given.problems[0]
     before = None if baseline is None else load_baseline(baseline)
     named = [fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
-    sources, missing = find(named)
+    found, missing = find(named)
+    sources = without_copies(found)
     if any(is_once(source.path) for source in sources):
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:

@@ -31,7 +31,7 @@ from analyzer.summary import UNFOLLOWED, called, definitions, hops, rules_not_ru
 from analyzer.trace import Settings, Trace
 from analyzer.visible import visible
 
-_MOST_UNMET = 8
+_MOST_TOLD = 8
 
 
 def gathered(
@@ -81,6 +81,7 @@ def gathered(
     findings, notes = suppress(findings, suppressions, today=today, ran=ran)
     if contracts is not None:
         notes += _unmet(contracts, called(counts))
+    notes += _copied(sources)
     named = pl.col("source").is_in(_named(sources))
     read = pl.col("format") != ""
     return Audit(
@@ -104,13 +105,24 @@ def _unmet(contracts: Contracts, names: set[tuple[str | None, str]]) -> list[str
     apart = unmatched(tools, names) if names else []
     if not apart:
         return []
-    more = len(apart) - _MOST_UNMET
-    shown = ", ".join(visible(label, limit=80) for label in apart[:_MOST_UNMET]) + (
+    more = len(apart) - _MOST_TOLD
+    shown = ", ".join(visible(label, limit=80) for label in apart[:_MOST_TOLD]) + (
         f" and {more} more" if more > 0 else ""
     )
     return [
         f"contracts: {len(apart)} of {len(tools)} tools have no call in these logs under any usual spelling: {shown}"
     ]
+
+
+def _copied(sources: Sequence[Source]) -> list[str]:
+    """A note on the files that hold the same bytes as one that was read."""
+    pairs = [(copy, source.path) for source in sources for copy in source.copies]
+    notes = [
+        f"{visible(copy, limit=400)} holds the same bytes as {visible(path, limit=400)}: read once"
+        for copy, path in pairs[:_MOST_TOLD]
+    ]
+    more = len(pairs) - len(notes)
+    return [*notes, f"{more} more files hold the same bytes as others: read once"] if more else notes
 
 
 def held_to(done: Audit, baseline: Baseline) -> Audit:

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from analyzer.errors import InputError
 from analyzer.read.sources import remote, zips
+from analyzer.read.sources.copies import without_copies
 from analyzer.read.sources.files import Source, Stream, find
 
 _NANO = 1e9
@@ -62,7 +63,8 @@ def inputs_of(
         if own is None:
             own, number = number, number + 1
         inputs.append(Input(replace(source, number=own), identity, size // members[file], modified))
-    return inputs, errors
+    read = {each.number: each for each in without_copies([each.source for each in inputs])}
+    return [replace(each, source=read[each.source.number]) for each in inputs if each.source.number in read], errors
 
 
 def _on_disk(file: str) -> tuple[str, int, float]:

@@ -55,7 +55,7 @@ class Mcp(Adapter):
         self._source = source
         self._records = Decoding(source, rows, decode_line, knows)
         self._rows = rows
-        self._traffic = Traffic(self.name, source, rows)
+        self._traffic = Traffic(self.name, rows)
         self._said = Said()  # by the text before the record, if there is one
 
     knows = staticmethod(knows)

@@ -18,7 +18,7 @@ from analyzer.read.recording import Recording
 from analyzer.read.records import Block, blocks, framing, limits
 from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.rows import Rows, event_number
-from analyzer.read.sources.files import Source, Stream
+from analyzer.read.sources.files import Source, Stream, label_of
 
 MOST_STRANGE = 20_000
 """Records in which no adapter knew a thing: the rest is not looked at, each would be by all."""
@@ -45,6 +45,7 @@ class Known:
 def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:
     """Read a whole source; its row of SOURCES. Rows go to the recording by themselves, but for the last."""
     count = Tally(sha256())
+    rows.label = source.label or label_of(source.path, source.path)
     head = stream.peek(limits.HEAD)
     kind = framing(head)
     names = known.likely(source, head, kind)

@@ -124,6 +124,8 @@ class Rows:
         self.messages = Sheet(RECORDED["messages"].names())
         self.summaries = Sheet(RECORDED["summaries"].names())
         self.scope = scope
+        self.label = ""
+        """The name of the source that is read; see `Source`."""
         self._shared: dict[str, Any] = {}
         self.base = _NEVER
         """The first event of the block that is read, where its reader calls `place` at its end."""

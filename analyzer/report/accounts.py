@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _INPUTS = 12  # inputs listed one by one
 _LISTED = 20  # of what was left out
 REASONS = {
-    "schema_unavailable": "no schema of the tool in the log or in a contract file",
+    "schema_unavailable": "no schema of the tool was in force: the log offers none there, and no contract file does",
     "schema_invalid": "the schema breaks its own dialect",
     "schema_ambiguous": "the table changed about then, and the candidates disagree",
     "schema_unresolvable": "the schema refers to what is not in it; nothing is fetched",

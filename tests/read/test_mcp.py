@@ -73,7 +73,7 @@ def test_an_audit_of_the_sample_finds_what_is_in_it(tmp_path: Path) -> None:
     found = audited(tmp_path, SAMPLE)
     slugs = {(row["slug"], row["call_id"]) for row in found.findings.to_dicts() if row["severity"] == "error"}
     assert slugs == {("args-field-stringified", "5"), ("tool-not-advertised", "7")}
-    assert found.frames["sessions"]["session"].to_list() == ["mcp-1.1", "mcp-1.2"]
+    assert found.frames["sessions"]["session"].to_list() == ["mcp-log.1", "mcp-log.2"]
     assert found.frames["calls"].height == 8
 
 
@@ -90,23 +90,23 @@ def test_answers_may_come_in_any_order_and_both_sides_count_from_zero(tmp_path: 
             said(1, "one"),
         ),
     )
-    assert pairs(found) == [("mcp-1.1", "1", "one"), ("mcp-1.1", "2", "two")]
+    assert pairs(found) == [("mcp-log.1", "1", "one"), ("mcp-log.1", "2", "two")]
 
 
 def test_a_number_and_a_text_of_the_same_digits_are_two_ids(tmp_path: Path) -> None:
     found = audited(tmp_path, lines(*BEGIN, call(7), call("7"), said("7", "text"), said(7, "number")))
-    assert sorted(pairs(found)) == [("mcp-1.1", "7", "number"), ("mcp-1.1", "7", "text")]
+    assert sorted(pairs(found)) == [("mcp-log.1", "7", "number"), ("mcp-log.1", "7", "text")]
 
 
 def test_ids_begin_again_with_every_connection(tmp_path: Path) -> None:
     found = audited(tmp_path, lines(*BEGIN, call(1), said(1, "a"), *BEGIN, call(1), said(1, "b")))
-    assert pairs(found) == [("mcp-1.1", "1", "a"), ("mcp-1.2", "1", "b")]
+    assert pairs(found) == [("mcp-log.1", "1", "a"), ("mcp-log.2", "1", "b")]
     assert "call-id-duplicate" not in found.findings["slug"].to_list()
 
 
 def test_a_connection_needs_no_beginning(tmp_path: Path) -> None:
     found = audited(tmp_path, lines(call(4, on=True), said(4, "ok")))
-    assert pairs(found) == [("mcp-1.1", "4", "ok")]
+    assert pairs(found) == [("mcp-log.1", "4", "ok")]
 
 
 def test_both_error_channels_are_failures(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_call_that_asks_for_input_and_its_retry_are_one_call(tmp_path: Path) -
         tmp_path,
         lines(call(1, at="door"), answer(1, resultType="input_required", requestState="s1"), again, said(2, "open")),
     )
-    assert pairs(found) == [("mcp-1.1", "1", "open")]
+    assert pairs(found) == [("mcp-log.1", "1", "open")]
     assert found.frames["calls"]["sightings"].to_list() == [2]
     assert not {"call-unanswered", "side-effect-repeated"} & set(found.findings["slug"])
 
@@ -190,7 +190,7 @@ def test_a_task_is_answered_by_its_result(tmp_path: Path) -> None:
             said(2, "done"),
         ),
     )
-    assert pairs(found) == [("mcp-1.1", "1", "done")]
+    assert pairs(found) == [("mcp-log.1", "1", "done")]
 
 
 def test_an_answer_after_the_request_was_cancelled_is_late(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_log_may_hold_the_model_s_side_as_well(tmp_path: Path) -> None:
     assert found.inputs[0]["format"] == "anthropic-messages,mcp-jsonrpc"
     assert found.frames["calls"].sort("wire").select("wire", "session", "outcome").rows() == [
         ("anthropic-messages", "msg_1", "none"),
-        ("mcp-jsonrpc", "mcp-1.1", "ok"),
+        ("mcp-jsonrpc", "mcp-log.1", "ok"),
     ]
 
 
@@ -236,9 +236,9 @@ def test_envelopes_batches_and_exchanges_hold_messages(tmp_path: Path) -> None:
     assert pairs(found) == [
         ("conn-5", "4", "four"),
         ("conn-5", "5", "five"),
-        ("mcp-1.1", "1", "one"),
-        ("mcp-1.1", "2", "two"),
-        ("mcp-1.1", "3", "three"),
+        ("mcp-log.1", "1", "one"),
+        ("mcp-log.1", "2", "two"),
+        ("mcp-log.1", "3", "three"),
     ]
     assert found.frames["events"].filter(pl.col("line") == 1)["time"].to_list()[0].year == 2026
 
@@ -247,7 +247,7 @@ def test_an_event_stream_is_read(tmp_path: Path) -> None:
     data = b"".join(
         b"event: message\ndata: " + json.dumps(each).encode() + b"\n\n" for each in (call(1), said(1, "one"))
     )
-    assert pairs(audited(tmp_path, data, "log.sse")) == [("mcp-1.1", "1", "one")]
+    assert pairs(audited(tmp_path, data, "log.sse")) == [("mcp-log.1", "1", "one")]
 
 
 @pytest.mark.parametrize(
@@ -312,16 +312,21 @@ _COUNTED = ("sessions", "calls", "results", "orphan", "dup", "args_object", "arg
 def test_a_list_of_before_and_calls_of_after_are_two_connections(shared: Path) -> None:
     found = audit([str(shared / "data" / "mcp-drift")])
     sessions = found.frames["sessions"]["session"].to_list()
-    assert sessions == ["mcp-1.1", "mcp-2.1", "mcp-3.1", "mcp-3.2"]
+    assert sessions == [
+        "mcp-filesystem_new.1",
+        "mcp-filesystem_old.1",
+        "mcp-filesystem_oldlist_newcalls.1",
+        "mcp-filesystem_oldlist_newcalls.2",
+    ]
     results = found.frames["results"]
-    assert results.filter(pl.col("session") == "mcp-3.2")["structured"].null_count() == 0
+    assert results.filter(pl.col("session") == sessions[-1])["structured"].null_count() == 0
     assert results["call"].null_count() == 0
 
 
 def test_bytes_that_are_no_text_spoil_their_line_and_no_other(tmp_path: Path) -> None:
     data = lines(*BEGIN, call(1)) + b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\xff"}]}}\n'
     found = audited(tmp_path, data)
-    assert pairs(found) == [("mcp-1.1", "1", "\ufffd")]
+    assert pairs(found) == [("mcp-log.1", "1", "\ufffd")]
     assert found.frames["faults"]["fault"].to_list() == ["invalid_utf8"]
 
 

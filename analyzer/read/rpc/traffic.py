@@ -31,9 +31,8 @@ _NO_PARAMS = Params()
 class Traffic:
     """Appends the rows of the messages of one source."""
 
-    def __init__(self, wire: str, source: int, rows: Rows) -> None:
+    def __init__(self, wire: str, rows: Rows) -> None:
         self._wire = wire
-        self._source = source
         self._rows = rows
         self._connections: dict[str | bytes, Connection] = {}  # by the session, else by the server
         self._count = 0
@@ -223,7 +222,7 @@ class Traffic:
         if before is not None:
             self._unfinished(before)
         self._count += 1
-        session = place.session or f"mcp-{self._source + 1}.{self._count}"
+        session = place.session or f"mcp-{self._rows.label}.{self._count}"
         connection = Connection(session, text_of(Raw(place.server)))
         self._connections[place.session or place.server] = connection
         return connection

@@ -10,7 +10,8 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import IO, Protocol, Self
 
@@ -21,7 +22,9 @@ from analyzer.read.sources.transport import Transcoded, utf16
 
 STDIN = "-"
 _LOGS = (".jsonl", ".ndjson", ".sse")
+_ENDINGS = (*_LOGS, ".json", ".log", ".txt")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_TAR, _TAR_AT = b"ustar", 257
 #: A compressed stream of more than so many bytes, and so many times its size, is a bomb: gzip itself ends near 1,030.
 FREE_BYTES, MOST_TIMES = 1 << 30, 1_000
 _SPOOL_LIMIT = 64 << 30  # bytes of standard input kept on disk
@@ -33,12 +36,16 @@ class Source:
 
     That is where the user gave it, and where a folder held it under a log's name.
     `real` is what the system calls it, where that is no text: a file's name is bytes, and need not be UTF-8.
+    `label` is its name among the inputs of the run, for sessions that have none of their own: the same whatever lies
+    beside it. `copies` are paths that hold the same bytes, and are not read.
     """
 
     number: int
     path: str
     named: bool = True
     real: str | None = None
+    label: str = ""
+    copies: tuple[str, ...] = ()
     _kept: list[_Spool] = field(default_factory=list, compare=False, repr=False)
 
     def open(self) -> IO[bytes]:
@@ -70,9 +77,10 @@ def is_once(path: str) -> bool:
 
 def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
     """The inputs that the paths name, folders searched in name order; what does not exist comes back as errors."""
-    found: list[tuple[str, bool]] = []
+    found: list[Source] = []
     errors: list[InputError] = []
     seen: set[str] = set()
+    labels: set[str] = set()
     for path in paths:
         try:
             new = list(_walk(path, errors))
@@ -83,8 +91,23 @@ def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
             real = name if name == STDIN or remote.is_remote(name) else os.path.realpath(name)
             if real not in seen:  # the same file given twice is one log
                 seen.add(real)
-                found.append((name, named))
-    return [source(number, name, named=named or is_log(name)) for number, (name, named) in enumerate(found)], errors
+                label = label_of(name, path)
+                other = (f"{label}-{nth}" for nth in count(2))
+                while label in labels:
+                    label = next(other)
+                labels.add(label)
+                found.append(replace(source(len(found), name, named=named or is_log(name)), label=label))
+    return found, errors
+
+
+def label_of(name: str, root: str) -> str:
+    """Where an input lies below the path that was given, without what the ending says of its kind."""
+    root = root if remote.is_remote(root) or root == STDIN else str(Path(root))
+    below = name if root == "." else name.removeprefix(root).lstrip("/")
+    label = below or name.rpartition("/")[2] if name != STDIN else "stdin"
+    for ending in (".gz", ".zst", *_ENDINGS):
+        label = label.removesuffix(ending)
+    return label or name
 
 
 def is_log(name: str) -> bool:
@@ -171,6 +194,9 @@ class Stream:
         elif (encoding := utf16(magic)) is not None:
             self._inner = Transcoded(self._file, encoding)
         self._head = b""
+        if self.peek(_TAR_AT + len(_TAR)).endswith(_TAR):
+            self._file.close()
+            raise InputError("a tar archive is not opened", file=source.path, advice="unpack it, or make a zip of it")
 
     @property
     def plain(self) -> IO[bytes] | None:
