@@ -411,6 +411,7 @@ CONTRACTS = _schema(
         "pointer": pl.String,
         "version": pl.String,  # of the program whose tools the file captures; null: whatever the version
         "channel": pl.String,  # contract (a file), code (Python that was named)
+        "superseded": pl.List(pl.String),  # schema ids that it replaced as a pin
     }
 )
 

@@ -19,7 +19,7 @@ from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import ToolDefinition, is_tool_table, parse_tool_table
 from analyzer.contracts.verdicts.engine import Judge, schema_errors
 from analyzer.errors import ContractFileError
-from analyzer.pointer import join, locate
+from analyzer.pointer import join, locate, resolve
 
 __all__ = [
     "Contract",
@@ -36,6 +36,8 @@ __all__ = [
 #: Bytes of one contract file.
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
+SUPERSEDED = "x-superseded"
+"""The member of a pinned definition that names what it replaced, by digests of schemas and descriptions."""
 ARGUMENTS, OUTPUT = "arguments", "output"
 _ROLES = (ARGUMENTS, OUTPUT)
 # A capture of the tools that a program brought along, by its version: tools_2.1.144.json
@@ -63,6 +65,7 @@ class Contract:
     judge: Judge | None = field(default=None, compare=False, repr=False)
     version: str | None = None  #: of the program whose tools these are, where the file's name says it
     channel: str = "contract"  #: `contract`: a file; `code`: Python that was named
+    superseded: tuple[str, ...] = ()  #: what it replaced as a pin, by its digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class _Found(NamedTuple):
     role: str
     schema: object
     pointer: str
+    superseded: tuple[str, ...] = ()
 
 
 def load_contracts(paths: Sequence[Path]) -> Contracts:
@@ -160,6 +164,16 @@ def definitions(paths: Sequence[Path]) -> tuple[list[Definition], list[ContractF
 def value_of(path: Path) -> object:
     """The JSON value of one file, whatever it is. Raises ContractFileError."""
     return _decode(_read(path), path)
+
+
+def superseded(value: object, at: str) -> tuple[str, ...]:
+    """What the definition at a pointer of a pin file says that it replaced; nothing in a file written by hand."""
+    try:
+        tool = resolve(value, at)
+    except LookupError:
+        return ()
+    named = tool.get(SUPERSEDED) if isinstance(tool, dict) else None
+    return tuple(each for each in named if isinstance(each, str)) if isinstance(named, list) else ()
 
 
 def _clash(known: Contract, entry: Contract) -> ContractFileError:
@@ -239,7 +253,7 @@ def _from_table(value: object, path: Path, server: str | None) -> Iterator[_Foun
         ):
             if pointer is not None:
                 some = True
-                yield _Found(tool.name, at, role, schema, pointer)
+                yield _Found(tool.name, at, role, schema, pointer, superseded(value, tool.pointer))
     if not some:
         raise ContractFileError(f"a tool table without any schema: {_SHAPES}", file=str(path), line=1)
 
@@ -291,6 +305,7 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
         line=line or 1,
         pointer=found.pointer,
         judge=judge,
+        superseded=found.superseded,
         version=captured[1] if (captured := _CAPTURE.match(path.name)) else None,
     )
 

@@ -21,6 +21,8 @@ import polars as pl
 from analyzer import pointer as pointers
 from analyzer.contracts.comparison.compare import Breakage, Comparison, breaking, compare
 from analyzer.contracts.comparison.rename import match_renamed
+from analyzer.contracts.files import SUPERSEDED
+from analyzer.contracts.files import superseded as replaced
 from analyzer.contracts.schemas import decode, depth, schema_id
 from analyzer.contracts.tables import ANY_TOOL, parse_tool_table
 from analyzer.errors import ContractFileError
@@ -29,7 +31,6 @@ from analyzer.masking import mask, masked
 ROLES: tuple[Literal["arguments", "output"], ...] = ("arguments", "output")
 _MOST_NAME = 100
 _MOST_DEPTH = 400  # levels that the standard encoder still indents
-_SUPERSEDED = "x-superseded"
 _REPLACED = "a version that the pin replaced, and not the pinned one"
 _NOT_ADVERTISED = "pinned, but not advertised here"
 
@@ -203,7 +204,7 @@ def text_of(pin: Pin) -> str:
     if "output" in pin.schemas:
         tool["output_schema"] = pin.schemas["output"]
     if pin.superseded:
-        tool[_SUPERSEDED] = sorted(pin.superseded)
+        tool[SUPERSEDED] = sorted(pin.superseded)
     definition = {"server_label": pin.server, "tools": [tool], "type": "mcp"} if pin.server else tool
     indent = 2 if depth(definition) < _MOST_DEPTH else None
     text = json.dumps(definition, ensure_ascii=False, sort_keys=True, indent=indent)
@@ -230,19 +231,9 @@ def read_pins(folder: Path) -> list[Pin]:
             schemas = {"arguments": each.arguments, "output": each.output}
             pointed = {"arguments": each.arguments_pointer, "output": each.output_pointer}
             held = {role: schema for role, schema in schemas.items() if pointed[role] is not None}
-            superseded = _superseded(value, each.pointer)
+            superseded = frozenset(replaced(value, each.pointer))
             pins.append(Pin(each.server, each.name, each.description, held, str(path), superseded))
     return pins
-
-
-def _superseded(value: object, at: str) -> frozenset[str]:
-    """What a definition in a pin file says that it replaced; nothing in a file that was written by hand."""
-    try:
-        tool = pointers.resolve(value, at)
-    except LookupError:
-        return frozenset()
-    named = tool.get(_SUPERSEDED) if isinstance(tool, dict) else None
-    return frozenset(each for each in named if isinstance(each, str)) if isinstance(named, list) else frozenset()
 
 
 def check(tools: Iterable[Advertised], pins: Iterable[Pin], bare: Iterable[str] = ()) -> list[Drift]:

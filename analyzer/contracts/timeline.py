@@ -163,7 +163,7 @@ def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFram
         (
             f"{entry.server}/{entry.tool}" if entry.server else entry.tool,
             *(entry.server, entry.tool, entry.role, store.add(entry.schema, dialect=entry.dialect, judge=entry.judge)),
-            *(entry.file, entry.line, entry.pointer, entry.version, entry.channel),
+            *(entry.file, entry.line, entry.pointer, entry.version, entry.channel, list(entry.superseded)),
         )
         for entry in (contracts.entries if contracts is not None else ())
     ]

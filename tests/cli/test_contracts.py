@@ -158,6 +158,11 @@ def test_pins_of_a_server_hold_the_audit_to_what_was_pinned(capsys: Caught, trac
     main(["audit", "--output-format", "json", "--contracts", str(tmp_path / "pins"), str(log)])
     found = json.loads(capsys.readouterr().out)["findings"]
     assert [each["tool"] for each in found if each["rule"] == "DRIFT004"] == ["greenhouse/water_bed"]
+    assert run(capsys, "pin", "--into", tmp_path / "pins", "--update", log)[0] == 0
+    assert run(capsys, "pin", "--into", tmp_path / "pins", "--check", log)[0] == 0
+    main(["audit", "--output-format", "json", "--contracts", str(tmp_path / "pins"), str(log)])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert not [each["tool"] for each in found if each["rule"] == "DRIFT004"], "as the check says"
 
 
 def test_check_needs_pins(capsys: Caught, tmp_path: Path, traces: Path) -> None:

@@ -3,7 +3,7 @@
 Wire: needs pins beside the log
 What it says: the advertised schema differs from the pinned one (a contract file in a folder `pins`, or named
 `*.pin.json`), or the pinned tool is gone and another one of the same shape came. Once per tool and schema, with the
-sessions counted.
+sessions counted. What a pin replaced (`contracts pin --update` keeps its digest) is no drift beside the pin itself.
 Why it matters: a pin is what somebody looked at and trusted. A server that changes a tool afterwards changes what was
 trusted.
 Bad:
@@ -45,11 +45,24 @@ def check(trace: Trace) -> pl.DataFrame:
         )
     )
     texts = {name: decode(text) for name, text in trace.schemas.select("schema_id", "text").iter_rows()}
-    changed = offers.join(pins.select("name", "role", "server", "file", pin="schema_id"), on=["name", "role"]).filter(
-        (pl.col("server").is_null() | (pl.col("server") == pl.col("at"))) & (pl.col("schema_id") != pl.col("pin"))
-    )
-    found = [hit for row in changed.iter_rows(named=True) if (hit := _changed(row, texts)) is not None]
+    pinned = offers.join(
+        pins.select("name", "role", "server", "file", "superseded", pin="schema_id"), on=["name", "role"]
+    ).filter(pl.col("server").is_null() | (pl.col("server") == pl.col("at")))
+    found = [
+        hit
+        for _, rows in pinned.group_by("tool", "role", "file", maintain_order=True)
+        for hit in _changes(rows.to_dicts(), texts)
+    ]
     return hits([*found, *_renamed(offers, pins, texts)])
+
+
+def _changes(rows: list[dict[str, Any]], texts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The versions of one tool that differ from its pin: where the pin is shown, what it replaced came before it."""
+    told = [(row, _changed(row, texts) if row["schema_id"] != row["pin"] else None) for row in rows]
+    shown = any(hit is None for _, hit in told)
+    return [
+        hit for row, hit in told if hit is not None and not (shown and row["schema_id"] in (row["superseded"] or ()))
+    ]
 
 
 def _changed(row: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any] | None:

@@ -180,6 +180,16 @@ def test_pin_drift_counts_sessions_and_finds_renamed_tools() -> None:
     assert "find_docs has its shape" in hit["message"]
 
 
+def test_what_a_pin_replaced_is_no_drift_beside_the_pin_itself() -> None:
+    rows, (old, new) = schemas(OLD, NEW)
+    pin = {"name": "find", "role": "arguments", "schema_id": new, "file": "pins/find.json", "superseded": [old]}
+    both = [offer(old), offer(new, session="s2")]
+    assert hits(pin_drift.check, trace(schemas=rows, offers=both, contracts=[pin])) == []
+    (hit,) = hits(pin_drift.check, trace(schemas=rows, offers=[offer(old)], contracts=[pin]))
+    assert "differs from its pin" in hit["message"], "the old one alone has come back"
+    (hit,) = hits(pin_drift.check, trace(schemas=rows, offers=both, contracts=[{**pin, "superseded": []}]))
+
+
 def changed(*offers: Row, events: list[Row] | None = None, order: str = "file") -> list[Row]:
     rows, _ = schemas(OLD, NEW, SAME, WORDED)
     made = trace(schemas=rows, offers=list(offers), events=events or [], sessions=[{"order": order}])
