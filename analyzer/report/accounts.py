@@ -20,7 +20,7 @@ REASONS = {
     "schema_ambiguous": "the table changed about then, and the candidates disagree",
     "schema_unresolvable": "the schema refers to what is not in it; nothing is fetched",
     "payload_redacted": "the recorder took the payload out",
-    "payload_truncated": "the recorder cut the payload",
+    "payload_truncated": "the payload is cut: by a token limit, or by the recorder",
     "payload_unmapped": "the mapping's `arguments` found nothing there: `analyzer formats --try LOG` shows it",
     "payload_ambiguous": "two parsers can read two values",
     "payload_too_deep": "nested too deep for any engine",

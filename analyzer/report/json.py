@@ -57,6 +57,7 @@ def head(audit: Audit) -> dict[str, Any]:
             "problems": [visible(str(problem), limit=1000) for problem in audit.problems],
             "left_out": audit.unrecognised,
             "summary": audit.summary,
+            **({"hops": audit.hops} if audit.hops else {}),
             "notes": audit.notes,
         }
     )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from analyzer.auditing import audit as audited
 from analyzer.errors import InputError
 from analyzer.masking import masked
 from analyzer.report import json as report
+from analyzer.report.accounts import REASONS
 from tests.report.made import audit, finding, location, source
 
 SCHEMA = json.loads(files("analyzer.report").joinpath("audit-v1.schema.json").read_bytes())
@@ -31,6 +34,29 @@ def test_an_audit_without_findings() -> None:
     whole = document(audit())
     assert list(whole) == ["schema", "version", "inputs", "problems", "left_out", "summary", "notes", "findings"]
     assert (whole["schema"], whole["findings"], whole["inputs"]) == ("analyzer.audit/v1", [], [source()])
+
+
+def test_the_hops_are_those_of_the_text(tmp_path: Path) -> None:
+    log = tmp_path / "chat.json"
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    answer = {"role": "tool", "tool_call_id": "c", "content": "x"}
+    log.write_text(json.dumps({"model": "m", "messages": [*turns, answer]}), encoding="utf-8")
+    whole = document(audited([str(log)]))
+    hops = {each["hop"]: each for each in whole["hops"]}
+    assert hops["model call"] == {
+        "hop": "model call",
+        "seen": 1,
+        "judged": 0,
+        "failed": 0,
+        "unjudged": {"schema_unavailable": 1},
+    }
+    assert hops["result"]["unjudged"] == {"no_output_contract": 1}
+
+
+def test_every_reason_is_in_the_schema() -> None:
+    verdicts = SCHEMA["properties"]["summary"]["properties"]["verdicts"]["properties"]
+    assert set(verdicts["unverifiable"]["propertyNames"]["enum"]) == set(REASONS)
 
 
 def test_what_was_not_read_and_what_was_left_out_is_named() -> None:
