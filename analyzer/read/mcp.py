@@ -108,12 +108,13 @@ class Mcp(Adapter):
 
     def _take(self, record: Line, raw: bytes, pointer: str) -> bool:
         """A message, an envelope or an exchange; false where it is of another wire."""
-        server, when, before = bytes(record.server), when_of(record), self._said
+        server, when, before = record.of_server(), when_of(record), self._said
         place = Place(
             pointer,
             before.when if when is None else when,
-            server if server[:1] == b'"' else before.server,
+            server or before.server,
             record.dir or record.direction or before.sender,
+            None if server else record.of_connection(),
         )
         if record.msg is not None and record.msg.jsonrpc is not None:
             place.pointer += "/msg"
@@ -127,7 +128,7 @@ class Mcp(Adapter):
             if first(inner) in (b"{", b"[", b'"'):
                 place.pointer += f"/{name}"
                 return self._body(inner, place)
-        return False
+        return b'"jsonrpc"' in raw and self._exchange(record, raw, place)
 
     def _exchange(self, record: Line, raw: bytes, place: Place) -> bool:
         """A recorded request and what came back: one answer, or a stream of messages."""

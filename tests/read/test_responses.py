@@ -403,3 +403,36 @@ def test_the_recorded_logs_give_these_counts(shared: Path) -> None:
     verdicts = found.frames["verdicts"].filter(pl.col("role") == "arguments")
     assert set(verdicts["verdict_is"]) == {"valid", "not_applicable"}
     assert found.summary["findings"]["error"] == 0
+
+
+def test_a_resumed_stream_that_gives_pieces_again_adds_up_once(tmp_path: Path) -> None:
+    body = {"id": "r1", "object": "response", "status": "in_progress", "output": []}
+    item = {"type": "function_call", "id": "fc1", "call_id": "c1", "name": "look"}
+    piece = {"type": "response.function_call_arguments.delta", "output_index": 0, "item_id": "fc1"}
+    log = [
+        {"type": "response.created", "sequence_number": 0, "response": body},
+        {
+            "type": "response.output_item.added",
+            "sequence_number": 1,
+            "output_index": 0,
+            "item": {**item, "arguments": ""},
+        },
+        {**piece, "sequence_number": 2, "delta": '{"at":'},
+        {**piece, "sequence_number": 2, "delta": '{"at":'},
+        {**piece, "sequence_number": 3, "delta": '"A"}'},
+    ]
+    whole = {**item, "arguments": '{"at":"A"}', "status": "completed"}
+    log.append({"type": "response.output_item.done", "sequence_number": 4, "output_index": 0, "item": whole})
+    found = audited(tmp_path, lines(*log))
+    assert found.frames["calls"].select("text", "copies").rows() == [('{"at":"A"}', 1)]
+
+
+def test_a_stream_without_pieces_that_breaks_off_shows_what_stood_at_their_end(tmp_path: Path) -> None:
+    item = {"type": "function_call", "id": "fc1", "call_id": "c1", "name": "look", "arguments": ""}
+    log = [
+        {"type": "response.created", "response": {"id": "r1", "object": "response", "status": "in_progress"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc1", "arguments": '{"at":3}'},
+    ]
+    found = audited(tmp_path, lines(*log))
+    assert found.frames["calls"].select("text", "status").rows() == [('{"at":3}', "in_progress")]

@@ -27,6 +27,7 @@ class Record(Recorded, gc=False):
     item: Item | None = None
     output_index: Int64 | None = None
     item_id: str | None = None
+    sequence_number: Int64 | None = None
     delta: Raw = ABSENT
     arguments: Raw = ABSENT
 
@@ -38,6 +39,7 @@ class Piece(msgspec.Struct, gc=False):
     output_index: Int64 | None = None
     item_id: str | None = None
     delta: str | None = None
+    sequence_number: Int64 | None = None
     recorded_at: str | float | None = None
 
 

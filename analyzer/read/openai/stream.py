@@ -28,13 +28,13 @@ class Held:
     """The whole text as the stream gave it at its end, the event that did, and the pointer to it."""
 
     def text(self) -> str:
-        """What was streamed so far."""
-        return "".join(self.pieces)
+        """What was streamed so far; where the pieces are left out, what stood at their end."""
+        return "".join(self.pieces) or (self.told[0] if self.told is not None else "")
 
     def differing(self, item: Item) -> Iterator[tuple[str, int, str]]:
         """The texts that the stream gave and that are not those of the finished item: text, event, pointer."""
         final = text_of(item.input) if item.type == "custom_tool_call" else arguments(item.arguments)[0]
-        pieces = self.text()
+        pieces = "".join(self.pieces)
         if pieces and pieces != final:
             yield pieces, self.told[1] if self.told is not None else self.event, ""
         if self.told is not None and self.told[0] not in {final, pieces}:
@@ -50,12 +50,16 @@ class Stream:
     when: float | None
     held: dict[Key, Held] = field(default_factory=dict)
     done: dict[Key, Item] = field(default_factory=dict)
+    numbers: set[tuple[int, str]] = field(default_factory=set)
 
-    def piece(self, key: Key, text: str) -> None:
-        """Take a piece of the arguments of an item."""
+    def piece(self, key: Key, text: str, number: int | None) -> None:
+        """Take a piece of the arguments of an item; one that a resumed stream gives again is the same piece."""
         held = self.held.get(key)
-        if held is not None:
-            held.pieces.append(text)
+        if held is None or (number is not None and (number, text) in self.numbers):
+            return
+        held.pieces.append(text)
+        if number is not None:
+            self.numbers.add((number, text))
 
     def whole(self, key: Key, text: str, event: int, pointer: str) -> None:
         """Take the arguments as the stream gives them at their end."""
@@ -94,7 +98,7 @@ class Streaming:
         if stream is None or native is None or native in _TELLING or not native.startswith("response."):
             return False
         if native in _PIECES and piece.delta is not None:
-            stream.piece(_key(piece), piece.delta)
+            stream.piece(_key(piece), piece.delta, piece.sequence_number)
         when = piece.recorded_at if piece.recorded_at is not None else stream.when
         self._transcript.rows.whole.append((event, stream.session, None, when, None, native, "delta", ""))
         return True
@@ -115,7 +119,7 @@ class Streaming:
         if native in _PIECES:
             self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
             if first(record.delta) == b'"':
-                stream.piece(key, _string(record.delta))
+                stream.piece(key, _string(record.delta), record.sequence_number)
         elif native == "response.output_item.added":
             item = record.item or Item()
             event, opaque = self._transcript.cursor.event(native, "item", stream.session, when=stream.when)

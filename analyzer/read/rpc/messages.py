@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.openai.recorded import HALVES
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
 CALL = "tools/call"
@@ -80,6 +81,21 @@ class Line(Message, gc=False):
     http: Raw = ABSENT
     request: Raw = ABSENT
     response: Raw = ABSENT
+    server_name: Raw = ABSENT
+    serverName: Raw = ABSENT  # noqa: N815 - so proxies write it
+    mcp_server: Raw = ABSENT
+    connection_id: Raw = ABSENT
+    connectionId: Raw = ABSENT  # noqa: N815
+
+    def of_server(self) -> bytes:
+        """The name of the server as the envelope writes it, in JSON; empty where it has none."""
+        names = (self.server, self.server_name, self.serverName, self.mcp_server)
+        return next((bytes(name) for name in names if first(name) == b'"'), b"")
+
+    def of_connection(self) -> str | None:
+        """What an envelope calls a connection."""
+        named = self.connection_id or self.connectionId
+        return text_of(named) if named else None
 
 
 class Half(msgspec.Struct, gc=False):
@@ -95,6 +111,7 @@ class Part(msgspec.Struct, gc=False):
     text: str | None = None
 
 
+_OTHER_HALVES = tuple(name for pair in HALVES[2:] for name in pair)
 decode_line = msgspec.json.Decoder(Line).decode
 decode_half = msgspec.json.Decoder(Half).decode
 _parts = msgspec.json.Decoder(list[Part]).decode
@@ -155,7 +172,7 @@ def knows(record: Any) -> bool:
         return False
     if isinstance(record.get("jsonrpc"), str):
         return any(name in record for name in ("method", "result", "error", "id"))
-    inner = [record.get(name) for name in ENVELOPES]
+    inner = [record.get(name) for name in (*ENVELOPES, *_OTHER_HALVES)]
     for half in (record.get("http"), record.get("request"), record.get("response")):
         for body in half.values() if isinstance(half, dict) else ():
             inner += [body, *(body.get("text"), body.get("string"))] if isinstance(body, dict) else [body]

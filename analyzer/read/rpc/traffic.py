@@ -137,6 +137,8 @@ class Traffic:
     def _call(self, params: Params, identity: str, at: At) -> None:
         connection = at.connection
         text, container = arguments(params.arguments)
+        if container == "null":
+            text, container = None, "absent"  # so clients write that there are none
         stage, call = "item", None
         if connection.waiting and (params.request_state or params.input_responses):
             call = resumed(connection, params, text)
@@ -172,6 +174,8 @@ class Traffic:
         if result is not None:
             text, container = output_of(result.content)
             structured = bytes(result.structured).decode() or None
+            if structured == "null" and result.content:
+                structured = None  # so clients write that there is none
             if result.content or structured is not None:
                 where = "/result/content" if result.content else "/result/structuredContent"
         error = text_of(message.error) if message.error else None
