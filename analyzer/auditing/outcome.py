@@ -13,6 +13,7 @@ from analyzer import frames
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.frame_masking import masked_frame
 from analyzer.frames import Frames
+from analyzer.full_disk import write_parquet
 from analyzer.masking import masked
 from analyzer.read.sources.files import Evidence, Source
 
@@ -57,7 +58,7 @@ class Audit:
             raise UsageError("cannot save under a name that is no UTF-8", file=folder) from error
         target.mkdir(parents=True, exist_ok=True)
         for name, frame in {**self.frames, "findings": self.findings}.items():
-            masked_frame(frame).write_parquet(target / f"{name}.parquet")
+            write_parquet(masked_frame(frame), target / f"{name}.parquet")
         rest = masked(
             {
                 "schema": "analyzer.saved/v1",

@@ -27,6 +27,7 @@ from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.details import DETAILS, together
 from analyzer.frames import SOURCES
+from analyzer.full_disk import no_room
 from analyzer.read import Crew
 from analyzer.report.trend import Trend
 from analyzer.report.untold import Untold
@@ -198,7 +199,9 @@ class _Run:
             self._progress("audit", done, whole)
             try:
                 answer = future.result()
-            except Exception as error:  # noqa: BLE001 - one input must not end the night, whatever it does to us
+            except Exception as error:  # one input must not end the night, whatever it does to us
+                if no_room(error):  # it is no input's fault
+                    raise
                 if isinstance(error, BrokenProcessPool):
                     those.anew()
                     if sources not in alone:
@@ -246,7 +249,9 @@ class _Run:
                     draft,
                     crew=Crew(those, those.jobs, self._wanted.terms.mappings),
                 )
-            except Exception as error:  # noqa: BLE001 - what was audited before is still told
+            except Exception as error:
+                if no_room(error):
+                    raise
                 told = f"{type(error).__name__}: {error}"
                 self._failed += [(self._inputs[number].source.path, told) for number in stale]
                 return

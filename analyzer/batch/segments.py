@@ -19,6 +19,7 @@ from analyzer.auditing import audit_large, audit_partition, chosen
 from analyzer.contracts.files import Contracts
 from analyzer.findings.kept import SAME, Kept
 from analyzer.frame_masking import masked_frame
+from analyzer.full_disk import write_parquet
 from analyzer.masking import masked
 from analyzer.read import Crew, read
 from analyzer.read.mapped import adapters_of
@@ -183,7 +184,7 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
     )
     kept["turns"] = masked_frame(keys.cast({"turn": pl.String, "adrift": pl.Boolean}))
     for name, frame in kept.items():
-        frame.write_parquet(folder / f"{name}.parquet")
+        write_parquet(frame, folder / f"{name}.parquet")
     frames = {name: frame.columns for name, frame in kept.items()}
     told = masked({"problems": answer.problems, "crashed": answer.crashed, "frames": frames})
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")

@@ -28,6 +28,7 @@ from analyzer.errors import InputError, UsageError
 from analyzer.findings.evidence import COUNTED
 from analyzer.frame_masking import masked_frame
 from analyzer.frames import SOURCES
+from analyzer.full_disk import write_parquet
 
 INPUTS = pl.Schema(
     {
@@ -230,7 +231,7 @@ class Store:
     @staticmethod
     def _write(file: Path, frame: pl.DataFrame) -> None:
         part = file.with_name(f".new-{file.name}")
-        masked_frame(frame).write_parquet(part)
+        write_parquet(masked_frame(frame), part)
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.replace(file)

@@ -12,6 +12,7 @@ import click
 from analyzer.cli import console, exits
 from analyzer.cli.stopping import clearing_up
 from analyzer.errors import AnalyzerError
+from analyzer.full_disk import no_room
 from analyzer.redaction import HIDDEN, redacting
 
 COMMANDS = {
@@ -118,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.silence()
         return exits.CLEAN
     except Exception as error:  # noqa: BLE001 - the last resort: say whose fault it is, and show no log's text raw
-        full = console.no_room(error)
+        full = no_room(error)
         if full is None:
             console.confess(error)
             return exits.FAULT

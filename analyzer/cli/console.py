@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import re
 import shutil
 import stat
 import sys
@@ -20,7 +18,6 @@ from analyzer.errors import AnalyzerError, ConfigurationError, ContractFileError
 
 PLAIN_WIDTH = 80  # of what does not go to a terminal: the same bytes everywhere
 _WIDEST = 120
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _ADVICE: dict[type[AnalyzerError], str] = {
     ConfigurationError: "put the setting right, or name another file with --config",
     ContractFileError: "correct the file, or leave it out",
@@ -115,13 +112,6 @@ def complain_raw(text: str) -> None:
 def advice(error: AnalyzerError) -> str | None:
     """What to do about a mistake of this kind."""
     return _ADVICE.get(type(error)) if error.advice is None else error.advice
-
-
-def no_room(error: Exception) -> str | None:
-    """What the system says where a failure is that there is no room to write; a library tells its number in words."""
-    told = re.search(r"\(os error (\d+)\)", str(error))
-    number = error.errno if isinstance(error, OSError) else int(told[1]) if told else None
-    return os.strerror(number) if number in _NO_ROOM else None
 
 
 def confess(error: Exception) -> None:

@@ -1,0 +1,34 @@
+"""A disk without room: told from other failures, also where a library does not say so."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_PROBE = 1 << 20  # bytes: more than what a failed write has left of the disk's last ones
+
+
+def no_room(error: BaseException) -> str | None:
+    """What the system says where a failure is that there is no room to write; a library tells its number in words."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    number = error.errno if isinstance(error, OSError) else int(told[1]) if told else None
+    return os.strerror(number) if number in _NO_ROOM else None
+
+
+def write_parquet(frame: pl.DataFrame, file: Path) -> None:
+    """Write a Parquet file. Raises OSError, also where there is no room, of which Polars says only that it failed."""
+    import polars as pl
+
+    try:
+        frame.write_parquet(file)
+    except pl.exceptions.PolarsError:
+        with file.open("ab") as probe:
+            probe.write(bytes(_PROBE))
+        raise
