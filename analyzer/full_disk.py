@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
+MAKE_ROOM = "make room where the output, the store and temporary files go"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _PROBE = 1 << 20  # bytes: more than what a failed write has left of the disk's last ones
 
@@ -20,6 +21,11 @@ def no_room(error: BaseException) -> str | None:
     told = re.search(r"\(os error (\d+)\)", str(error))
     number = error.errno if isinstance(error, OSError) else int(told[1]) if told else None
     return os.strerror(number) if number in _NO_ROOM else None
+
+
+def advice(error: BaseException) -> str | None:
+    """What to do about it, where a failure is that there is no room."""
+    return MAKE_ROOM if no_room(error) else None
 
 
 def write_parquet(frame: pl.DataFrame, file: Path) -> None:

@@ -27,7 +27,7 @@ from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.details import DETAILS, together
 from analyzer.frames import SOURCES
-from analyzer.full_disk import no_room
+from analyzer.full_disk import advice, no_room
 from analyzer.read import Crew
 from analyzer.report.trend import Trend
 from analyzer.report.untold import Untold
@@ -110,7 +110,9 @@ def nightly(
         raise
     except OSError as error:  # of an input they are told, or the segment's
         raise UsageError(
-            f"cannot keep a store: {error.strerror or error}", file=str(error.filename or store.folder)
+            f"cannot keep a store: {error.strerror or error}",
+            file=str(error.filename or store.folder),
+            advice=advice(error),
         ) from error
 
 

@@ -28,7 +28,7 @@ from analyzer.errors import InputError, UsageError
 from analyzer.findings.evidence import COUNTED
 from analyzer.frame_masking import masked_frame
 from analyzer.frames import SOURCES
-from analyzer.full_disk import write_parquet
+from analyzer.full_disk import advice, write_parquet
 
 INPUTS = pl.Schema(
     {
@@ -126,7 +126,9 @@ class Store:
             for name in ("segments", "groups", "schemas", "places"):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"cannot keep a store: {error.strerror or error}", file=folder) from error
+            raise UsageError(
+                f"cannot keep a store: {error.strerror or error}", file=folder, advice=advice(error)
+            ) from error
 
     @contextmanager
     def alone(self, waiting: Callable[[], None]) -> Iterator[None]:

@@ -12,7 +12,7 @@ import click
 from analyzer.cli import console, exits
 from analyzer.cli.stopping import clearing_up
 from analyzer.errors import AnalyzerError
-from analyzer.full_disk import no_room
+from analyzer.full_disk import MAKE_ROOM, no_room
 from analyzer.redaction import HIDDEN, redacting
 
 COMMANDS = {
@@ -123,6 +123,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if full is None:
             console.confess(error)
             return exits.FAULT
-        console.complain(f"cannot write: {full}", "make room where the output, the store and temporary files go")
+        console.complain(f"cannot write: {full}", MAKE_ROOM)
         return exits.USAGE
     return status if isinstance(status, int) else exits.CLEAN

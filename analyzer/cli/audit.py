@@ -10,6 +10,7 @@ import click
 from analyzer.cli import completing, console, exits, logs, reports
 from analyzer.cli.given import Given
 from analyzer.errors import UsageError
+from analyzer.full_disk import advice
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -141,7 +142,7 @@ def _save(done: Audit, folder: str) -> None:
     try:
         done.save(folder)
     except OSError as error:
-        raise UsageError(f"cannot save: {error.strerror or error}", file=folder) from error
+        raise UsageError(f"cannot save: {error.strerror or error}", file=folder, advice=advice(error)) from error
 
 
 def _write_baseline(done: Audit, file: str) -> Audit:
