@@ -537,9 +537,12 @@ VIOLATIONS = _schema(
         "expected": pl.String,
         "actual": pl.String,  # masked
         "branch": pl.Int64,
-        "member": pl.String,  # the extra or the absent member
+        "member": pl.String,  # the extra or the absent member: each has a row of its own
     }
 )
+
+#: Failures told of one payload, those of branches not counted; where as many are told there may be more.
+MOST_TOLD = 50
 
 # What is left of calls when their partition is gone, for rules that see all sessions at once.
 RETRIES = _schema(

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from analyzer.contracts.timeline import SchemaStore
-from analyzer.frames import FAULTS, GIVEN, VIOLATIONS
+from analyzer.frames import FAULTS, GIVEN, MOST_TOLD, VIOLATIONS
 from analyzer.replay.payloads import Payload, in_lots, plain_values, read_payload, value_of
 from analyzer.visible import visible
 
-_EXPLAINED = 50  # keywords told of one payload
 # A status that explains why a text is not whole.
 _PARTIAL = {
     **dict.fromkeys(("in_progress", "incomplete", "truncated"), "payload_truncated"),
@@ -200,12 +199,12 @@ class Court:
     def _explain(self, verdict: int, schema: str | None, value: Any) -> None:
         if schema is None:
             return
-        for position, failure in enumerate(self._store.judge(schema).violations(value, limit=_EXPLAINED)):
+        for position, failure in enumerate(self._store.judge(schema).violations(value, limit=MOST_TOLD)):
             self._violations.append(
                 (
                     *(verdict, position, failure.instance_pointer, failure.schema_pointer, failure.keyword),
                     *(self._expected(failure.expected), visible(failure.actual), failure.branch),
-                    failure.members[0] if failure.members else None,
+                    failure.member,
                 )
             )
 

@@ -12,12 +12,11 @@ from analyzer.contracts.files import value_of
 from analyzer.contracts.timeline import SchemaStore
 from analyzer.contracts.verdicts.engine import Judge
 from analyzer.errors import ContractFileError
-from analyzer.frames import CONTRACTS, VERDICTS, VIOLATIONS
+from analyzer.frames import CONTRACTS, MOST_TOLD, VERDICTS, VIOLATIONS
 from analyzer.replay.payloads import Payload, read_payload
 from analyzer.visible import visible
 
 TOOL = "final answer"
-_EXPLAINED = 50  # keywords told of one answer
 
 
 class FinalSchema(NamedTuple):
@@ -85,12 +84,12 @@ def final_verdicts(
         else:
             found = judge.judge(payload.value)
         if found[0] == "invalid" and payload.kind != "not_json":
-            for position, failure in enumerate(judge.violations(payload.value, limit=_EXPLAINED)):
+            for position, failure in enumerate(judge.violations(payload.value, limit=MOST_TOLD)):
                 violations.append(
                     (
                         *(number, position, failure.instance_pointer, failure.schema_pointer, failure.keyword),
                         *(visible(failure.expected), visible(failure.actual), failure.branch),
-                        failure.members[0] if failure.members else None,
+                        failure.member,
                     )
                 )
         verdicts.append(

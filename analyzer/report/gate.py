@@ -2,7 +2,8 @@
 
 `pass` lists the top-level members of the arguments without a failure, in the order of the schema and then as sent;
 `fail` names each failing member by JSON Pointer with the keyword it breaks; `execute` is true only for a call that is
-valid. What could not be judged must not run: it fails with the reason `unverifiable`.
+valid. What could not be judged must not run: it fails with the reason `unverifiable`, and what is no JSON with
+`not_json`. Where so much fails that not all of it is told, nothing passes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ import msgspec
 import polars as pl
 
 from analyzer import pointer
+from analyzer.contracts.verdicts.engine import MAX_EXPLAINED
+from analyzer.contracts.verdicts.violations import more_than
+from analyzer.frames import MOST_TOLD
 from analyzer.masking import masked
 from analyzer.report.evidence import Recorded
 from analyzer.report.json import encoded
@@ -81,7 +85,7 @@ def _judged(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         )
         .sort("call", "rank", "verdict")
         .unique("call", keep="first", maintain_order=True)
-        .select("call", "verdict", "verdict_is", "schema_id", "offer_event", "offer_pointer")
+        .select("call", "verdict", "verdict_is", "payload", "schema_id", "offer_event", "offer_pointer")
     )
     sessions = frames["sessions"].select("session", "first_event")
     return (
@@ -110,9 +114,12 @@ class _Orders:
 def _record(row: dict[str, Any], failures: list[dict[str, str]], order: _Orders) -> dict[str, Any]:
     if row["verdict_is"] == "unverifiable":
         failures = [{"path": "", "reason": "unverifiable"}]
+    elif row["verdict_is"] == "invalid" and not failures:
+        failures = [{"path": "", "reason": "not_json" if row["payload"] == "not_json" else "schema"}]
     guilty = {(pointer.parts(each["path"]) or [""])[0] for each in failures}
-    whole = any(not each["path"] for each in failures)
     arguments = _decoded(row["text"])
+    untold = len(failures) >= MOST_TOLD or (bool(failures) and more_than(arguments, MAX_EXPLAINED))
+    whole = untold or any(not each["path"] for each in failures)
     members = list(arguments) if isinstance(arguments, dict) and not whole else []
     first = [name for name in order.of(row["schema_id"], row["offer_event"], row["offer_pointer"]) if name in members]
     passing = [*first, *(name for name in members if name not in first)]

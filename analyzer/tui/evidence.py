@@ -194,10 +194,14 @@ def _with_members(
     own = [pl.col("call") == call["call"], pl.col("schema_id") == finding["contract"]["schema_id"]]
     verdicts = [row["verdict"] for row in case.rows("verdicts", *own, pl.col("role") == "arguments")]
     failed = case.rows("violations", pl.col("verdict").is_in(verdicts)) if verdicts else []
-    told = {(row["instance_pointer"], row["schema_pointer"]): row for row in failed}
+    # One keyword fails at one place once for each extra or absent member: only the sides tell these apart.
+    told = {
+        (row["instance_pointer"], row["schema_pointer"], row["expected"], row["actual"]): row["member"]
+        for row in failed
+    }
     for failure in failures:
-        row = told.get((failure["pointer"], failure["schema_pointer"]))
-        failure["member"] = row["member"] if row is not None else None
+        key = failure["pointer"], failure["schema_pointer"], failure["expected"], failure["actual"]
+        failure["member"] = told.get(key)
     return failures
 
 

@@ -182,6 +182,27 @@ def test_a_gate_record_names_what_passes_and_what_fails(capsys: Caught, traces: 
     assert (clean["pass"], clean["fail"], clean["execute"]) == (["order_id", "view"], [], True)
 
 
+def test_no_gate_record_lets_pass_what_it_refuses(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    log = tmp_path / "extra.ndjson"
+    text = (traces / INCIDENT).read_text(encoding="utf-8")
+    log.write_text(text.replace('"refund":true', '"refund":true,"also":1,"a/b":2'), encoding="utf-8")
+    record = gates(capsys, log)["call_1042_05"]
+    assert [each["path"] for each in record["fail"]] == ["/a~1b", "/also", "/refund", "/order_id"]
+    assert record["pass"] == ["view"]
+    many = ",".join(f'"m{number}":1' for number in range(99))
+    log.write_text(text.replace('"refund":true', f'"refund":true,{many}'), encoding="utf-8")
+    record = gates(capsys, log)["call_1042_05"]
+    assert (len(record["fail"]), record["pass"]) == (50, [])
+
+
+def test_a_gate_record_says_why_what_is_no_json_must_not_run(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    log = tmp_path / "broken.ndjson"
+    text = (traces / INCIDENT).read_text(encoding="utf-8")
+    log.write_text(text.replace('{"customer_id":"c418417@example.com"}', '"{no"'), encoding="utf-8")
+    record = gates(capsys, log)["call_1042_01"]
+    assert (record["fail"], record["execute"]) == ([{"path": "", "reason": "not_json"}], False)
+
+
 def test_what_cannot_be_judged_must_not_run(capsys: Caught, traces: Path) -> None:
     record = gates(capsys, traces)["call_1130_07"]
     assert (record["execute"], record["pass"]) == (False, [])

@@ -23,10 +23,10 @@ _NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies")
 
 
 class Violation(NamedTuple):
-    """One keyword that failed.
+    """One keyword that failed, of a member that should not be there or is absent: one for each such member.
 
     `expected` is the JSON text of what the schema says there, `actual` that of the failing value: unmasked, and cut
-    when long. For members that should not be there `actual` holds just these, for an absent one it is empty.
+    when long. For a member that should not be there `actual` holds just this one, for an absent one it is empty.
     """
 
     instance_pointer: str
@@ -35,7 +35,7 @@ class Violation(NamedTuple):
     expected: str
     actual: str
     branch: int | None = None  #: of `anyOf` and `oneOf`, the branch that came nearest; its own failures follow
-    members: tuple[str, ...] = ()  #: the extra members, the absent one, or the branches that passed where one may
+    member: str | None = None  #: the extra or the absent one, or the first of the branches that passed where one may
     level: int = 0  #: 0 for a failure of the payload, one more for each branch it is told from
 
 
@@ -77,7 +77,14 @@ def tell(
     certain = [error for error in errors if not undecided(error)]
     if len(certain) > 1:
         certain.sort(key=_order)
-    return [violation for error in certain[:limit] for violation in _tell(error, schema, payload, 0)]
+    told: list[Violation] = []
+    for error in certain:
+        if limit <= 0:
+            break
+        found = list(_tell(error, schema, payload, 0, most=limit))
+        limit -= sum(each.level == 0 for each in found)
+        told += found
+    return told
 
 
 def _order(error: jsonschema_rs.ValidationError) -> tuple[list[tuple[int, int, str]], list[tuple[int, int, str]], str]:
@@ -88,38 +95,36 @@ def _steps(path: Iterable[str | int]) -> list[tuple[int, int, str]]:
     return [(0, step, "") if isinstance(step, int) else (1, 0, step) for step in path]
 
 
-def _tell(error: jsonschema_rs.ValidationError, schema: object, payload: object, level: int) -> Iterator[Violation]:
-    """The failure itself, then what the nearest branch misses."""
+def _tell(
+    error: jsonschema_rs.ValidationError, schema: object, payload: object, level: int, *, most: int
+) -> Iterator[Violation]:
+    """The failure itself, once for each of at most `most` extra members, then what the nearest branch misses."""
     # The engine makes these anew whenever they are asked for.
     kind, at, by = error.kind, error.instance_path, error.schema_path
     actual = _at(payload, at, _NOTHING)
     if actual is _NOTHING:
         actual = error.instance
     nearest: tuple[int, list[jsonschema_rs.ValidationError]] | None = None
-    members: tuple[str, ...] = ()
+    members: list[str | None] = [None]
+    extra = isinstance(kind, _Kind.AdditionalProperties | _Kind.UnevaluatedProperties)
     if isinstance(kind, _Kind.AdditionalProperties | _Kind.UnevaluatedProperties):
-        members = tuple(sorted(kind.unexpected))
-        actual = {name: actual[name] for name in members if name in actual} if isinstance(actual, dict) else actual
+        members = list(sorted(kind.unexpected)[:most])
     elif isinstance(kind, _Kind.Required):
-        members = (kind.property,)
+        members = [kind.property]
     elif isinstance(kind, _Kind.PropertyNames):
-        members, actual = (str(kind.error.instance),), kind.error.instance
+        members, actual = [str(kind.error.instance)], kind.error.instance
     elif isinstance(kind, _Kind.OneOfMultipleValid):
-        members = tuple(str(index) for index, errors in enumerate(kind.context) if not errors)
+        members = [next((str(index) for index, errors in enumerate(kind.context) if not errors), None)]
     elif isinstance(kind, _Kind.AnyOf | _Kind.OneOfNotValid):
         nearest = _nearest(kind.context, len(at))
-    yield Violation(
-        pointer(at),
-        pointer(by),
-        *_keyword(error, kind, by, schema),
-        "" if isinstance(kind, _Kind.Required) else text_of(actual),
-        nearest[0] if nearest else None,
-        members,
-        level,
-    )
+    place = pointer(at), pointer(by), *_keyword(error, kind, by, schema)
+    branch = nearest[0] if nearest else None
+    for member in members:
+        here = {member: actual[member]} if extra and isinstance(actual, dict) and member in actual else actual
+        yield Violation(*place, "" if isinstance(kind, _Kind.Required) else text_of(here), branch, member, level)
     if nearest and level < _MOST_LEVELS:
         for each in sorted(nearest[1], key=_order):
-            yield from _tell(each, schema, payload, level + 1)
+            yield from _tell(each, schema, payload, level + 1, most=most)
 
 
 def _keyword(

@@ -2,7 +2,7 @@
 
 Wire: a host's own records
 What it says: a gate record in the log lets a call pass that the schema in force refuses, refuses one that it accepts,
-or names failures that are none.
+or names failures that are none. A record that belongs to no call is told as a warning.
 Why it matters: the gate enforces another contract than the one that the model was shown.
 Bad:
     {"check":"get_order","schema":"parameters","pass":["id"],"fail":[],"execute":true}   where id breaks its pattern
@@ -17,13 +17,14 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.frames import MOST_TOLD
 from analyzer.rules.failures import failed_members
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Gate records that differ from the verdict of the call they belong to."""
+    """Gate records that differ from the verdict of the call they belong to, and those that belong to no call."""
     if trace.gates.is_empty():
         return hits(())
     verdicts = trace.verdicts.filter(
@@ -35,40 +36,49 @@ def check(trace: Trace) -> pl.DataFrame:
         .group_by("verdict")
         .agg("failure")
     )
-    rows = (
-        gated(trace)
-        .join(verdicts.select("call", "verdict", "verdict_is"), on="call", maintain_order="left")
-        .join(failures, on="verdict", how="left", maintain_order="left")
-    )
-    return hits(hit for row in rows.iter_rows(named=True) if (hit := _differs(row)) is not None)
-
-
-def gated(trace: Trace) -> pl.DataFrame:
-    """GATES with the call each belongs to: the one it names, else the latest of its tool before it."""
     gates = trace.gates.sort("session", "seq", "event", "pointer").with_row_index("gate")
-    calls = trace.calls.select("session", "call", "call_id", of="event", at="pointer", begun="seq", name="name")
+    assigned = gated(gates, trace)
+    rows = assigned.join(verdicts.select("call", "verdict", "verdict_is"), on="call", maintain_order="left").join(
+        failures, on="verdict", how="left", maintain_order="left"
+    )
+    alone = gates.join(assigned, on="gate", how="anti", maintain_order="left")
+    differing = [hit for row in rows.iter_rows(named=True) if (hit := _differs(row)) is not None]
+    return hits([*differing, *(_unassigned(row) for row in alone.iter_rows(named=True))])
+
+
+def gated(gates: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """The gate records with the call each belongs to: the one it names, else the latest of its tool that waits."""
+    answered = trace.results.select("result", answered="seq")
+    calls = trace.calls.select(
+        "session", "call", "call_id", "result", of="event", at="pointer", begun="seq", name="name"
+    ).join(answered, on="result", how="left", maintain_order="left")
     named = gates.filter(pl.col("call_id").is_not_null()).join(calls, on=["session", "call_id"])
-    guessed = gates.filter(pl.col("call_id").is_null()).join(
+    waiting = gates.filter(pl.col("call_id").is_null()).join(
         calls.drop("call_id"), left_on=["session", "check"], right_on=["session", "name"]
     )
-    both = pl.concat([named.drop("name"), guessed], how="diagonal").filter(pl.col("begun") <= pl.col("seq"))
-    return both.sort("gate", "begun").unique("gate", keep="last", maintain_order=True)
+    waiting = waiting.filter(pl.col("answered").is_null() | (pl.col("answered") > pl.col("seq")))
+    both = pl.concat([named.drop("name"), waiting], how="diagonal").filter(pl.col("begun") <= pl.col("seq"))
+    return both.sort("gate", "begun", "call").unique("gate", keep="last", maintain_order=True)
 
 
 def _differs(row: dict[str, Any]) -> dict[str, Any] | None:
     valid = row["verdict_is"] == "valid"
     ours = {(one["path"], one["reason"]) for one in row["failure"] or []}
     theirs = {(one["path"] or "", one["reason"]) for one in row["failures"] or []}
-    strange = sorted(theirs - ours, key=str)
+    # What is no JSON fails no keyword, and of very many failures not all are told: then no list is a difference.
+    strange = sorted(theirs - ours, key=str) if valid or 0 < len(ours) < MOST_TOLD else []
     if row["execute"] is not None and row["execute"] != valid:
-        said = (
-            "lets a call pass that the schema in force refuses"
-            if row["execute"]
-            else "refuses a call that the schema accepts"
+        keyword, said = (
+            "execute",
+            (
+                "lets a call pass that the schema in force refuses"
+                if row["execute"]
+                else "refuses a call that the schema accepts"
+            ),
         )
-    elif strange and not valid:
+    elif strange:
         path, reason = strange[0]
-        said = f"names a failure that is none: {reason} at {path or 'the root'}"
+        keyword, said = "fail", f"names a failure that is none: {reason} at {path or 'the root'}"
     else:
         return None
     return {
@@ -78,6 +88,17 @@ def _differs(row: dict[str, Any]) -> dict[str, Any] | None:
         "verdict": None if valid else row["verdict"],
         "message": f"The host's gate record {said}.",
         "hint": "Have the gate judge by the schema that is advertised; compare both with `analyzer gate`.",
-        "keyword": "execute" if "call" in said else "fail",
+        "keyword": keyword,
         "related": [place(row["of"], row["at"], "the call", row["call_id"])],
+    }
+
+
+def _unassigned(row: dict[str, Any]) -> dict[str, Any]:
+    of = f"names the call {row['call_id']}, which is not there" if row["call_id"] else "belongs to no call that waits"
+    return {
+        **{name: row[name] for name in ("session", "turn", "event", "pointer", "call_id")},
+        "severity": "warning",
+        "message": f"A host's gate record of {row['check'] or 'no tool'} {of}.",
+        "hint": "Write the call id into every gate record, and keep the calls in the same log.",
+        "keyword": "unassigned",
     }

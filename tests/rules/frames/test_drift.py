@@ -293,13 +293,14 @@ def test_shape_drift_leaves_unions_and_nulls_alone(texts: list[str]) -> None:
 
 def gate(verdict: str, *, host: list[Row] | None = None, execute: bool | None = None, **more: Any) -> list[Row]:
     failure = {"verdict": 1, "position": 0, "instance_pointer": "", "keyword": "required", "member": "q"}
+    judged = "invalid" if verdict == "not JSON" else verdict
     record = {"event": 6, "seq": 6, "check": "find", "execute": execute, "failures": host or [], "pointer": "", **more}
     return hits(
         gate_drift.check,
         trace(
             gates=[record],
             calls=[{"call": 1, "call_id": "c1", "name": "find", "seq": 5, "event": 5, "pointer": "/a"}],
-            verdicts=[{"verdict": 1, "call": 1, "role": "arguments", "side": "advertised", "verdict_is": verdict}],
+            verdicts=[{"verdict": 1, "call": 1, "role": "arguments", "side": "advertised", "verdict_is": judged}],
             violations=[failure] if verdict == "invalid" else [],
         ),
     )
@@ -318,5 +319,47 @@ def test_gate_drift_leaves_alone() -> None:
     assert gate("invalid", execute=False) == []
     assert gate("invalid", execute=False, host=[{"path": "/q", "reason": "required"}]) == []
     assert gate("unverifiable", execute=False) == []
-    assert gate("invalid", execute=True, call_id="c9") == []
-    assert gate("invalid", execute=True, seq=2) == []
+    assert gate("unverifiable", execute=True) == []
+    assert gate("not JSON", execute=False, host=[{"path": "", "reason": "type"}]) == []
+
+
+def test_a_gate_record_that_passes_a_call_may_name_no_failure_of_it() -> None:
+    [found] = gate("valid", execute=True, host=[{"path": "/call_id", "reason": "type"}])
+    assert "names a failure that is none: type at /call_id" in found["message"]
+    assert found["keyword"] == "fail"
+
+
+def test_a_gate_record_of_no_call_is_told() -> None:
+    [named] = gate("invalid", execute=True, call_id="c9")
+    assert named["message"] == "A host's gate record of find names the call c9, which is not there."
+    assert (named["severity"], named["call_id"]) == ("warning", "c9")
+    [early] = gate("invalid", execute=True, seq=2)
+    assert early["message"] == "A host's gate record of find belongs to no call that waits."
+
+
+def test_a_gate_record_without_an_id_belongs_to_the_latest_call_that_waits() -> None:
+    calls = [
+        {
+            "call": call,
+            "call_id": f"c{call}",
+            "name": "find",
+            "seq": call,
+            "event": call,
+            "pointer": "",
+            "result": result,
+        }
+        for call, result in ((1, None), (2, 7))
+    ]
+    [found] = hits(
+        gate_drift.check,
+        trace(
+            gates=[{"event": 6, "seq": 6, "check": "find", "execute": True, "failures": [], "pointer": ""}],
+            calls=calls,
+            results=[{"result": 7, "call": 2, "seq": 4, "event": 4, "pointer": ""}],
+            verdicts=[
+                {"verdict": call, "call": call, "role": "arguments", "side": "advertised", "verdict_is": "invalid"}
+                for call in (1, 2)
+            ],
+        ),
+    )
+    assert found["call"] == 1
