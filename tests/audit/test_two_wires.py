@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from analyzer.auditing import audit
 
 
-def log_of(shown: dict[str, Any], *listed: dict[str, Any]) -> bytes:
-    tool = {"type": "function", "function": {"name": "mcp__my_docs__find", "parameters": shown}}
+def log_of(shown: dict[str, Any], *listed: dict[str, Any], name: str = "mcp__my_docs__find") -> bytes:
+    tool = {"type": "function", "function": {"name": name, "parameters": shown}}
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [tool]}
     reply = {"id": "r1", "object": "chat.completion", "model": "m", "created": 1, "choices": []}
     server = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "my docs"}}
@@ -50,6 +52,20 @@ def test_the_server_lists_another_schema_than_the_model_was_shown(tmp_path: Path
     assert "the server's" in found["message"]
     assert found["location"]["line"] == 5
     assert [each["location"]["line"] for each in found["related"]] == [4]
+
+
+@pytest.mark.parametrize("name", ["find", "my_docs_find", "my_docs__find"])
+def test_clients_that_spell_a_tool_otherwise_are_held_to_the_listing_too(tmp_path: Path, name: str) -> None:
+    [found] = drifts(tmp_path, log_of(schema("string"), schema("integer"), name=name))
+    assert (found["tool"], found["confidence"]) == (name, "likely")
+    assert drifts(tmp_path, log_of(schema("string"), schema("string"), name=name)) == []
+    assert drifts(tmp_path, log_of(schema("string"), schema("integer"), name="finds")) == []
+
+
+def test_of_two_servers_that_list_one_name_nobody_knows_which_is_meant(tmp_path: Path) -> None:
+    other = log_of(schema("string"), schema("boolean"), name="find").replace(b"my docs", b"your docs")
+    log = log_of(schema("string"), schema("integer"), name="find")
+    assert drifts(tmp_path, b"".join(other.splitlines(keepends=True)[:-1]) + log) == []
 
 
 def test_a_version_that_was_listed_is_no_drift(tmp_path: Path) -> None:

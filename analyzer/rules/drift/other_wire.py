@@ -13,14 +13,18 @@ from analyzer.rules.hits import place
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
-_PREFIX = "function::mcp__"
-_FLATTENED = "^function::(mcp__.+)$"
+_SHOWN = "^function::(.+)$"
+_LISTED = "^mcp:([^:]*):(.+)$"
 _OTHER = "[^A-Za-z0-9_-]"  # what clients replace in the names of servers and tools
 
 
 def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
-    """Hits for each flattened tool (`mcp__SERVER__TOOL`) whose arguments no version of the server's listing has."""
-    if not trace.offers["tool"].str.starts_with(_PREFIX).any():
+    """Hits for each tool of a model's table whose arguments no version of the server's listing has.
+
+    Clients call a server's tool `mcp__SERVER__TOOL`, `SERVER__TOOL`, `SERVER_TOOL` or `TOOL`; where two servers list
+    what is spelled alike, nobody knows which is meant.
+    """
+    if not trace.offers["channel"].eq("listing").any():
         return
     offers = (
         trace.offers.filter(
@@ -29,13 +33,17 @@ def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
         .with_columns(source=pl.col("event") // (1 << RECORD_BITS + PART_BITS))
         .sort("event", "tool")
     )
-    shown = offers.with_columns(flat=pl.col("tool").str.extract(_FLATTENED)).filter(pl.col("flat").is_not_null())
-    parts = pl.col("tool").str.extract_groups("^mcp:([^:]+):(.+)$").struct
-    flat = pl.concat_str(
-        [pl.lit("mcp__"), parts.field("1").str.replace_all(_OTHER, "_"), pl.lit("__"), parts.field("2")]
+    shown = offers.with_columns(flat=_flat(pl.col("tool").str.extract(_SHOWN))).filter(pl.col("flat").is_not_null())
+    parts = pl.col("tool").str.extract_groups(_LISTED).struct
+    server, name = parts.field("1"), parts.field("2")
+    spelled = pl.concat_list(name, *(pl.concat_str(*spelling) for spelling in _spellings(server, name))).list.eval(
+        _flat(pl.element())
     )
-    listed = offers.filter(pl.col("channel") == "listing").select(
-        *("source", "schema_id", "event", "pointer", "tool"), flat=flat.str.replace_all(_OTHER, "_")
+    listed = (
+        offers.filter(pl.col("channel") == "listing")
+        .select("source", "schema_id", "event", "pointer", "tool", flat=spelled.list.unique(maintain_order=True))
+        .explode("flat")
+        .filter(pl.col("tool").n_unique().over("source", "flat") == 1)
     )
     pairs = shown.join(listed, on=["source", "flat"], suffix="_listed", maintain_order="left_right")
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
@@ -63,3 +71,13 @@ def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
             "schema_pointer": found.pointer,
             "related": [place(row["event_listed"], row["pointer_listed"], "listed by the server")],
         }
+
+
+def _flat(name: pl.Expr) -> pl.Expr:
+    return name.str.replace_all(_OTHER, "_")
+
+
+def _spellings(server: pl.Expr, name: pl.Expr) -> Iterator[tuple[pl.Expr, ...]]:
+    yield pl.lit("mcp__"), server, pl.lit("__"), name
+    yield server, pl.lit("__"), name
+    yield server, pl.lit("_"), name

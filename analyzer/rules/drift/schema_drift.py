@@ -1,8 +1,8 @@
 """The schema a tool is advertised with is not the one it is executed by.
 
 What it says: the contract file (or code) and the advertised schema accept different values; or the executor refused
-arguments that the advertised schema accepts and named the member; or one file recorded the model's table with
-`mcp__SERVER__TOOL` and the server's own listing, and they differ. The message says
+arguments that the advertised schema accepts and named the member; or one file recorded the model's table and the own
+listing of the server whose tool it is (`TOOL`, `SERVER_TOOL`, `mcp__SERVER__TOOL`), and they differ. The message says
 which side is wider, and whom that breaks.
 Why it matters: the model keeps to the contract that it was shown and is refused all the same, or it is allowed what
 the tool was never built for. No retry helps.
