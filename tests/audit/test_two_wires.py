@@ -62,6 +62,13 @@ def test_clients_that_spell_a_tool_otherwise_are_held_to_the_listing_too(tmp_pat
     assert drifts(tmp_path, log_of(schema("string"), schema("integer"), name="finds")) == []
 
 
+def test_objects_that_a_client_closes_for_the_model_are_no_drift(tmp_path: Path) -> None:
+    closed = schema("string") | {"additionalProperties": False}
+    assert drifts(tmp_path, log_of(closed, schema("string"))) == []
+    assert len(drifts(tmp_path, log_of(schema("string"), closed))) == 1
+    assert len(drifts(tmp_path, log_of(closed, schema("integer")))) == 1
+
+
 def test_of_two_servers_that_list_one_name_nobody_knows_which_is_meant(tmp_path: Path) -> None:
     other = log_of(schema("string"), schema("boolean"), name="find").replace(b"my docs", b"your docs")
     log = log_of(schema("string"), schema("integer"), name="find")

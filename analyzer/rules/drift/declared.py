@@ -32,11 +32,11 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
         second = f"the {whose.rpartition(' ')[2]}'s"
         key = (row["schema_id"], row["executed"], role, strict, second)
         if key not in known:
-            known[key] = direction(a, b, role, second=second, strict=strict)
+            known[key] = direction(a, b, role, second=second, strict=strict, shown=role == "arguments")
         said = known[key]
         if said is not None and said.confidence == "hint":  # a recorded payload may decide what no proof did
             payloads = _payloads(trace, row["session"], row["tool"], role)
-            said = direction(a, b, role, second=second, strict=strict, payloads=payloads)
+            said = direction(a, b, role, second=second, strict=strict, shown=role == "arguments", payloads=payloads)
         if said is None:
             continue
         calls = _disagreeing(trace, row["session"], row["tool"], role)

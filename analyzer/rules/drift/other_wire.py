@@ -54,7 +54,7 @@ def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
         found = None
         for each in versions["schema_id_listed"].unique(maintain_order=True):
             b = decode(texts.get(each))
-            found = direction(a, b, "arguments", second="the server's", strict=bool(row["strict"]))
+            found = direction(a, b, "arguments", second="the server's", strict=bool(row["strict"]), shown=True)
             if found is None:
                 break
         if found is None:  # one version of the listing is what the model was shown

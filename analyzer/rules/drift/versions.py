@@ -26,12 +26,14 @@ def direction(
     *,
     second: str,
     strict: bool = False,
+    shown: bool = False,
     payloads: Iterable[Any] = (),
     wording: bool = False,
 ) -> Direction | None:
     """How `b` stands to `a`, or None where both promise the same; `second` names `b` in the words.
 
-    With `wording` new words alone are told too.
+    With `shown` `a` is what a model was shown of `b`: that its objects were closed on the way is no difference. With
+    `wording` new words alone are told too.
     """
     if a is NO_JSON or b is NO_JSON:  # deeper than the decoder goes
         return None
@@ -45,6 +47,8 @@ def direction(
         if not (wording and compared.changes):
             return None
         return Direction("equal", False, "only its wording changed", compared.changes[0].pointer, None, True)
+    if shown and compared.relation == "wider" and compare(a, b, provider_strict=True).relation == "equal":
+        return None
     kept = [change for change in compared.changes if change.direction != "none"] or list(compared.changes)
     breakage = breaking(compared, role="arguments" if role == "arguments" else "output")
     first = kept[0] if kept else None
