@@ -298,7 +298,7 @@ def test_a_status_of_three_has_its_reason_on_standard_error(
 
 def test_of_many_unread_files_the_first_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for number in range(30):
-        (tmp_path / f"{number:02}.jsonl").write_text('{"at": 1}\n')
+        (tmp_path / f"{number:02}.jsonl").write_text(f'{{"at": {number}}}\n')
     assert main(["gate", str(tmp_path)]) == 3
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 21
