@@ -16,7 +16,7 @@ import msgspec
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import call_of, unpacked
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
+from analyzer.read.dialogue import Ask, Dialogue, Made, Said, run, unchosen
 from analyzer.read.openai.cursor import Place
 from analyzer.read.payloads import call_id_in, defined, is_step, messages_of, opened, replies_of, said_in, table_of
 from analyzer.read.rows import Rows
@@ -72,8 +72,8 @@ class Langfuse(RecordAdapter[Observation]):
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, said_in, executed=True)
         memory = rows.shared.setdefault(f"{self.name} calls", ({}, {}))
-        self._open: dict[str, list[tuple[str, str | None, str | None]]] = memory[0]
-        """The calls of a session that no observation shows to be run: pair id, call id, name."""
+        self._open: dict[str, list[Made]] = memory[0]
+        """The calls of a session that no observation shows to be run."""
         self._runs: dict[tuple[str, str | None], int] = memory[1]
         self._memories = (self._dialogue,)
 
@@ -191,17 +191,18 @@ class Langfuse(RecordAdapter[Observation]):
         called = call_of(asked, "") if isinstance(asked, dict) and asked.get("type") == "tool_call" else None
         call_id = (called.call_id if called is not None else None) or call_id_in(asked, told, whole)
         name = one.name or ""
-        pair_id, name = self._pair(session, call_id, name)
-        self._dialogue.move(here)
-        event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
         named = isinstance(asked, dict) and (called is not None or call_id_in(asked) is not None)
         inner = asked.get("args", asked.get("arguments")) if named else None
         text, container = contained(inner if inner is not None else asked if layers < 2 else one.input)
+        pair_id, name, emission = self._pair(session, call_id, name, text)
+        self._dialogue.move(here)
+        event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
         self._rows.call_sightings.add(
             event=event,
             session=session or None,
             wire=self.name,
             stage="executor",
+            item_id=emission,
             call_id=call_id,
             pair_id=pair_id,
             kind="function",
@@ -236,15 +237,19 @@ class Langfuse(RecordAdapter[Observation]):
             else "",
         )
 
-    def _pair(self, session: str, call_id: str | None, name: str) -> tuple[str, str]:
-        """What pairs a run with the model's call, and the call's name: a tracer may add words of its own to it."""
-        waiting = self._open.get(session, [])
-        for found in waiting:
-            if found[1] == call_id if call_id is not None else found[2] and name.split()[-1:] == [found[2]]:
-                waiting.remove(found)
-                return found[0], found[2] or name
+    def _pair(self, session: str, call_id: str | None, name: str, text: str | None) -> tuple[str, str, str | None]:
+        """What pairs a run with the model's call, its name without words of the tracer's own, and its emission."""
+        waiting, last = self._open.get(session, []), name.split()[-1:]
+        fitting = (
+            made
+            for made in waiting
+            if (made.call_id == call_id if call_id is not None else made.name and last == [made.name])
+        )
+        found = run(waiting, fitting, text)
+        if found is not None:
+            return found.pair_id, found.name or name, found.emission
         if call_id is not None:
-            return call_id, name
+            return call_id, name, None
         nth = self._runs.get((session, name), 0) + 1
         self._runs[session, name] = nth
-        return f"{name}#{nth}", name
+        return f"{name}#{nth}", name, None

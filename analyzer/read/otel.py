@@ -20,48 +20,36 @@ from analyzer.read.telemetry.events import opened
 from analyzer.read.telemetry.messages import (
     LLM_REQUEST,
     LLM_RESPONSE,
-    arguments_in,
     messages_of,
     said_of,
     table_of,
-    text_in,
     words_of,
 )
+from analyzer.read.telemetry.runs import Runs
 from analyzer.read.telemetry.spans import (
+    LOGGED,
     Read,
     Record,
     has_failed,
     is_export,
     nanoseconds,
     read_span,
-    reason,
     record_of,
     spans_of,
-    status_of,
 )
 from analyzer.read.values import encoded
 
 _MODEL = frozenset({"chat", "text_completion", "generate_content", "completion", "llm"})
 _TOOL = frozenset({"execute_tool", "tool"})
-_MARKS = ("gen_ai.", "openinference.", "llm.", "ai.toolcall.", "mcp.method.name", "tool_arguments")
+_MARKS = ("gen_ai.", "traceloop.", "openinference.", "llm.", "ai.toolcall.", "mcp.method.name", "tool_arguments")
 _INPUT = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "ai.prompt.messages", LLM_REQUEST)
 _OUTPUT = (
     *("gen_ai.output.messages", "llm.output_messages", "gen_ai.completion"),
     *("ai.response.toolCalls", "ai.response.text", LLM_RESPONSE),
 )
 _TABLES = ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools", LLM_REQUEST)
-_NAME = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
-_CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
-_ARGUMENTS = (
-    *("gen_ai.tool.call.arguments", "tool_arguments", "ai.toolCall.args", "gcp.vertex.agent.tool_call_args"),
-    *("input.value", "tool.parameters"),
-)
-_RESULT = (
-    *("gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "gcp.vertex.agent.tool_response"),
-    "output.value",
-)
+_UNTRACED = {LOGGED: "untraced"}  # where log records name no trace
 _STEPS = (".doGenerate", ".doStream")
-_FINE = (1, "1", "STATUS_CODE_OK", "OK")
 
 
 class OpenTelemetry(RecordAdapter[Record]):
@@ -71,7 +59,7 @@ class OpenTelemetry(RecordAdapter[Record]):
     title: ClassVar[str] = "OpenTelemetry spans (GenAI conventions, OpenInference), Agents API trace pages"
     known_by: ClassVar[str] = (
         "`resourceSpans` with `scopeSpans`, objects `agent.session.trace`, spans with attributes named gen_ai.*, llm.* "
-        "or openinference.*"
+        "or openinference.*, `resourceLogs` with events named gen_ai.*"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Messages, arguments, results and tool definitions are recorded only where content capture was switched on.",
@@ -87,16 +75,12 @@ class OpenTelemetry(RecordAdapter[Record]):
         self._rows = rows
         self._waiting: list[tuple[Place, list[Read]]] = []
         self._dialogue = Dialogue(self.name, rows, said_of, executed=True)
-        memory = rows.shared.setdefault(f"{self.name} traces", ({}, set(), {}, {}, {}, {}))
+        memory = rows.shared.setdefault(f"{self.name} traces", ({}, set(), {}))
         self._sessions: dict[str, str] = memory[0]
         self._seen: set[tuple[str, str]] = memory[1]
-        self._open: dict[str, list[tuple[str, str | None, str | None]]] = memory[2]
-        """The calls of a session that no span shows to be run: pair id, call id, name."""
-        self._runs: dict[tuple[str, str | None], int] = memory[3]
-        self._inner: dict[tuple[str, str], tuple[str, str]] = memory[4]
-        """By trace and span the run that a span inside of it showed already: its pair id, and its result."""
-        self._told: dict[tuple[str, str], tuple[str, list[str | None]]] = memory[5]
+        self._told: dict[tuple[str, str], tuple[str, list[str | None]]] = memory[2]
         """By trace and span the reply that a span inside of it told already, and the ids of its calls."""
+        self._runs = Runs(self.name, rows, self._dialogue.cursor)
         self._memories = (self._dialogue,)
 
     @staticmethod
@@ -106,6 +90,8 @@ class OpenTelemetry(RecordAdapter[Record]):
             return 0.0
         if isinstance(record.get("resourceSpans"), list) or isinstance(record.get("resource_spans"), list):
             return 0.9
+        if isinstance(record.get("resourceLogs"), list):
+            return 0.8 if b'"gen_ai.' in encoded(record["resourceLogs"]) else 0.0
         if record.get("object") == "agent.session.trace":
             return 1.0
         if isinstance(record.get("data"), list):
@@ -147,13 +133,17 @@ class OpenTelemetry(RecordAdapter[Record]):
             self._dialogue.move(place)
             self._dialogue.cursor.event("resourceSpans", "notice", None)
         for each in sorted(spans, key=lambda each: each.ends):
-            session = each.session or self._sessions.get(each.trace) or each.trace or None
+            session = (
+                each.session or self._sessions.get(each.trace) or each.trace or _UNTRACED.get(each.span.name or "")
+            )
             began = nanoseconds(each.span.startTimeUnixNano, each.span.start_time)
             here = msgspec.structs.replace(
                 place, pointer=place.pointer + each.pointer, when=began / 1000 if began else None
             )
-            again = bool(each.id) and (each.trace, each.id) in self._seen
-            self._seen.add((each.trace, each.id))
+            logged = each.span.name == LOGGED  # they say other things than their span, in several exports
+            again = bool(each.id) and not logged and (each.trace, each.id) in self._seen
+            if not logged:
+                self._seen.add((each.trace, each.id))
             what = _kind(each)
             self._dialogue.turn = each.turn
             if again or session is None or what is None:
@@ -163,7 +153,8 @@ class OpenTelemetry(RecordAdapter[Record]):
             elif what == "model":
                 self._model(each, here, session)
             else:
-                self._tool(each, here, session)
+                self._dialogue.move(here)
+                self._runs.take(each, session, _native(each))
 
     # --- model calls ------------------------------------------------------------------------------------------------
 
@@ -199,8 +190,7 @@ class OpenTelemetry(RecordAdapter[Record]):
                 unchosen(reply, stop)
             name = self._reply_of(each, reply) if number == 0 else f"{each.id}#{number}"
             self._dialogue.answer(reply, at, native=_native(each), reply=name or None, stop=stop)
-            waiting = self._open.setdefault(session, [])
-            waiting += [made for made in self._dialogue.made if made not in waiting]
+            self._runs.expect(session, self._dialogue.made)
 
     def _reply_of(self, each: Read, said: Said) -> str:
         """What names a reply: a span inside of this one may have told the same."""
@@ -210,81 +200,6 @@ class OpenTelemetry(RecordAdapter[Record]):
         if each.parent:
             self._told[each.trace, each.parent] = (name, ids)
         return name
-
-    # --- executed calls ---------------------------------------------------------------------------------------------
-
-    def _tool(self, each: Read, here: Place, session: str) -> None:
-        """A call that was run, with its result."""
-        name = each.text(*_NAME) or (each.span.name or "").removeprefix("execute_tool ").removeprefix("running tool: ")
-        call_id = each.text(*_CALL_ID)
-        inner = self._inner.pop((each.trace, each.id), None)
-        pair_id, result_id = inner or (self._pair(session, call_id, name), "")
-        result_id = result_id or f"{pair_id}@{each.id}"
-        if each.parent and "mcp.method.name" in each.values:
-            self._inner[each.trace, each.parent] = (pair_id, result_id)
-        self._dialogue.move(here)
-        event, _ = self._dialogue.cursor.event(_native(each), "item", session, turn=each.turn)
-        value, where = each.first(_ARGUMENTS)
-        text, container = arguments_in(value, where)
-        kind = "mcp" if "mcp.method.name" in each.values else "function"
-        server = each.text("mcp.server.name") if kind == "mcp" else None
-        self._rows.call_sightings.add(
-            event=event,
-            session=session,
-            turn=each.turn,
-            wire=self.name,
-            stage="executor",
-            call_id=call_id,
-            pair_id=pair_id,
-            kind=kind,
-            server=server,
-            name=name,
-            text=text,
-            container=container,
-            status="redacted" if container == "absent" and each.turn is None else None,
-            owed_by="client",
-            pointer=each.places.get(where or "", ""),
-        )
-        failed, fine = has_failed(each.span), status_of(each.span) in _FINE
-        value, where = each.first(_RESULT)
-        if each.turn is not None:
-            return  # the results of an Agents API session are told by its own events
-        text, container = text_in(value)
-        whole = opened(value) if kind == "mcp" else None
-        if isinstance(whole, dict) and isinstance(whole.get("content"), list):
-            text, container, failed = words_of(whole["content"]), "parts", failed or whole.get("isError") is True
-        error = reason(each) if failed else None
-        success = False if failed else True if fine else None
-        self._rows.result_sightings.add(
-            event=event,
-            session=session,
-            turn=each.turn,
-            wire=self.name,
-            stage="executor",
-            item_id=result_id,
-            call_id=call_id,
-            pair_id=pair_id,
-            name=name,
-            success=success,
-            error=error,
-            text=text,
-            container=container,
-            status="redacted" if value is None and not failed else None,  # it ran, and what it gave was not captured
-            pointer=each.places.get(where or "", ""),
-        )
-
-    def _pair(self, session: str, call_id: str | None, name: str) -> str:
-        """What pairs an executed call with the model's: the id, else the first of its name not run yet."""
-        waiting = self._open.get(session, [])
-        for found in waiting:
-            if found[1] == call_id if call_id is not None else found[2] == name:
-                waiting.remove(found)
-                return found[0]
-        if call_id is not None:
-            return call_id
-        nth = self._runs.get((session, name), 0) + 1
-        self._runs[session, name] = nth
-        return f"{name}#{nth}"
 
 
 # --- spans ------------------------------------------------------------------------------------------------------------
@@ -300,6 +215,7 @@ def _kind(each: Read) -> str | None:
     if word in _MODEL or (not word and any(name in each.values for name in (*_INPUT, *_OUTPUT))):
         return "model"
     called = any(name in each.values for name in ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_arguments"))
+    called = called or each.values.get("traceloop.span.kind") == "tool"
     return "tool" if word in _TOOL or (not word and called) else None
 
 

@@ -305,3 +305,20 @@ def test_the_recorded_spans_have_the_counts_that_are_known() -> None:
     assert found.frames["calls"]["outcome"].to_list().count("error") == 4
     found = audit([str(SHARED / "otlp" / "sample-1_VSGitHubCopilot_traces.jsonl")])
     assert [counted(found)[name] for name in ("sessions", "calls", "results", "args_checked")] == [1, 3, 3, 0]
+
+
+def agent(number: int, name: str, *said: Any) -> dict[str, Any]:
+    told = chat(number, [USER], *said)
+    told["attributes"] += attributes({"gen_ai.agent.name": name})
+    return told
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 1, 2, 3), (0, 1, 3, 2)])
+def test_agents_of_one_trace_may_use_the_same_call_ids(tmp_path: Path, order: tuple[int, ...]) -> None:
+    told = [agent(1, "a", call("call_0", at="door")), agent(2, "b", call("call_0", at="window"))]
+    told += [ran(3, "call_0", {"at": "door"}, "seen"), ran(4, "call_0", {"at": "window"}, "seen")]
+    found = audited(tmp_path, *(batch(told[place]) for place in order))
+    texts = [json.loads(text) for text in found.frames["calls"]["text"]]
+    assert texts == [{"at": "door"}, {"at": "window"}]
+    assert found.frames["results"]["call"].n_unique() == 2
+    assert errors(found) == set()

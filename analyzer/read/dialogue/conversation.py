@@ -11,6 +11,30 @@ from analyzer.frames import UNASKED
 from analyzer.read.dialogue.said import Said
 
 
+class Emitted(msgspec.Struct, eq=False):
+    """The emissions of a conversation, by the place of a call in the history."""
+
+    replies: dict[str, list[str]] = {}
+    """The replies that had a call there, in all conversations of a session: no two emissions are called alike."""
+    latest: dict[str, int] = {}
+    """Which of them was the last of this conversation."""
+
+    def beside(self) -> Emitted:
+        """Those of another conversation of the session."""
+        return Emitted(self.replies)
+
+    def nth(self, place: str, reply: str | None) -> int:
+        """Which emission a call at this place is: of a reply, or without one of the last one that had it."""
+        if reply is None:
+            found = self.latest.get(place)
+            return max(len(self.replies.get(place, ())) - 1, 0) if found is None else found
+        replies = self.replies.setdefault(place, [])
+        if reply not in replies:
+            replies.append(reply)
+        nth = self.latest[place] = replies.index(reply)
+        return nth
+
+
 class Conversation(msgspec.Struct, eq=False):
     """What is known of one conversation."""
 
@@ -26,8 +50,8 @@ class Conversation(msgspec.Struct, eq=False):
     failed: bool = False
     answered: dict[str, int] = {}
     """How many results of a call one history held."""
-    emitted: dict[str, list[str]] = {}
-    """The replies that had a call at this place of the history."""
+    emitted: Emitted = msgspec.field(default_factory=Emitted)
+    """Its emissions."""
     table: bytes = b""
     state: tuple[str | bool | None, ...] = ()
     """Model, parallel calls, text format, instructions."""
@@ -42,7 +66,7 @@ class Conversation(msgspec.Struct, eq=False):
 class Walk(msgspec.Struct, eq=False):
     """The calls and results of one history in their order: names the emission of each, and what pairs them."""
 
-    emitted: dict[str, list[str]]
+    emitted: Emitted
     positional: bool
     before: Walk | None = None
     """The history that this one goes on with, which stays as it is."""
@@ -61,14 +85,7 @@ class Walk(msgspec.Struct, eq=False):
         nth = self.calls.get(word, 0) if self.before is None else self._calls_after(self.before, word)
         self.calls[word] = nth + 1
         emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
-        replies = self.emitted.get(emission)
-        if reply is not None:
-            replies = self.emitted.setdefault(emission, [])
-            if reply not in replies:
-                replies.append(reply)
-            nth = replies.index(reply)
-        else:
-            nth = len(replies) - 1 if replies else 0
+        nth = self.emitted.nth(emission, reply)
         emission = f"{emission}~{nth + 1}" if nth > 0 else emission
         pair_id = emission if placed else word
         self.open.append((pair_id, call_id, name))

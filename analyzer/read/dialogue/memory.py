@@ -28,6 +28,8 @@ class Memory:
     def __init__(self) -> None:
         self.beginnings: dict[int, list[Conversation]] = {}
         self.named: dict[str, Conversation] = {}
+        self.sessions: dict[str, Conversation] = {}
+        """The first conversation of each named session."""
         self.owners: dict[str, Conversation] = {}
         self.names: dict[str, int] = {}
 
@@ -36,6 +38,7 @@ class Memory:
         kept: tuple[tuple[dict[Any, Any], int], ...] = (
             (self.beginnings, _CONVERSATIONS),
             (self.named, _CONVERSATIONS),
+            (self.sessions, _CONVERSATIONS),
             (self.owners, _CALLS),
             (self.names, _CALLS),
         )
@@ -127,6 +130,9 @@ class Conversations:
         conversation = self._memory.named.get(named)
         if conversation is None:
             conversation = self._memory.named[named] = Conversation(session)
+            beside = self._memory.sessions.setdefault(session, conversation)
+            if beside is not conversation:
+                conversation.emitted = beside.emitted.beside()
         return conversation
 
     def _sought(self, asked: Ask, digests: list[int]) -> Found:

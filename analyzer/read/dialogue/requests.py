@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analyzer.read.dialogue.conversation import Conversation, Walk
+from analyzer.read.dialogue.made import Made
 from analyzer.read.dialogue.memory import Conversations
 from analyzer.read.dialogue.said import CUT, Ask, Call, Said
 from analyzer.read.dialogue.sightings import Sightings
@@ -34,8 +35,8 @@ class Dialogue:
         self._running: tuple[Conversation, Walk] | None = None
         self._count = 0
         self._table = b""
-        self.made: list[tuple[str, str | None, str | None]] = []
-        """The calls of the last reply: pair id, call id, name."""
+        self.made: list[Made] = []
+        """The calls of the last reply."""
         self.turn: str | None = None
         """The turn of what comes next; with one, the calls are those that another wire of the session shows."""
         self.cursor = Cursor(rows)
@@ -218,7 +219,7 @@ class Dialogue:
         walk = Walk(conversation.emitted, self._positional) if known is None else known.branch()
         for call in said.calls:
             pair_id, emission = walk.call(call.call_id, call.name, reply)
-            self.made.append((pair_id, call.call_id, call.name))
+            self.made.append(Made(pair_id, call.call_id, call.name, emission, call.text))
             sightings.call(event, session, stage, reply, emission, pair_id, "" if opaque else to + call.to, call, wire)
         for result in said.results:
             pair_id, emission, _ = walk.result(result.call_id, result.name)

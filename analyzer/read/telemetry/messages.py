@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from analyzer.read.anymessage import call_of
+from analyzer.read.anymessage import call_of, unpacked
 from analyzer.read.anymessage import said_of as any_said_of
 from analyzer.read.dialogue import Call, Result, Said
 from analyzer.read.members import held
@@ -15,6 +15,8 @@ from analyzer.read.telemetry.events import opened
 from analyzer.read.telemetry.spans import Read
 from analyzer.read.values import contained
 
+ENTITY_INPUT = "traceloop.entity.input"
+ENTITY_OUTPUT = "traceloop.entity.output"
 _WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs"}
 LLM_REQUEST = "gcp.vertex.agent.llm_request"
 LLM_RESPONSE = "gcp.vertex.agent.llm_response"
@@ -63,6 +65,18 @@ def arguments_in(value: Any, where: str | None) -> tuple[str | None, str]:
     if isinstance(inner, dict) and inner.keys() <= _WRAPPED and not inner.get("args"):
         given = inner.get("kwargs")
         return contained(given if isinstance(given, dict) else inner)
+    if where == ENTITY_INPUT and isinstance(entity := opened(value), dict):
+        for name in ("inputs", "kwargs"):
+            if isinstance(entity.get(name), dict) and (entity[name] or not entity.get("args")):
+                return contained(entity[name])
+    return text_in(value)
+
+
+def returned(value: Any, where: str | None) -> tuple[str | None, str]:
+    """What a call that ran gave; some tracers write it as JSON, with what a framework made of it around it."""
+    if where == ENTITY_OUTPUT and isinstance(value, str):
+        entity = unpacked(value)[0]
+        return contained(entity["output"] if isinstance(entity, dict) and "output" in entity else entity)
     return text_in(value)
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from analyzer.pointer import join
 from analyzer.read.telemetry.events import attributes_of, plain, told
+from analyzer.read.telemetry.logs import ResourceLogs, events_of
 
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
 _FLAT = (
@@ -23,6 +24,8 @@ _FLAT = (
     "gen_ai.completion",
 )
 _SESSION = ("gen_ai.conversation.id", "session.id", "langfuse.session.id")
+LOGGED = "log records"
+"""The name of what stands for a span whose events are log records."""
 _FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 
 
@@ -78,6 +81,7 @@ class Record(Span, gc=False):
 
     resourceSpans: list[Resource] | None = None  # noqa: N815 - OTLP's name
     resource_spans: list[Resource] | None = None
+    resourceLogs: list[ResourceLogs] | None = None  # noqa: N815
     id: str | None = None
     object: str | None = None
     session_id: str | None = None
@@ -119,7 +123,7 @@ class Read(msgspec.Struct):
 
 def is_export(record: Record) -> bool:
     """Whether a record is an export of spans or a page of a trace, of none too."""
-    exports = (record.resourceSpans, record.resource_spans, record.otlp)
+    exports = (record.resourceSpans, record.resource_spans, record.resourceLogs, record.otlp)
     return any(each is not None for each in exports) or record.object == "agent.session.trace" or bool(record.data)
 
 
@@ -130,6 +134,8 @@ def spans_of(record: Record) -> Iterator[tuple[Span, str, _Of]]:
         yield from _exported(
             record.otlp.resourceSpans, record.otlp.resource_spans, "/otlp", (record.session_id, record.id)
         )
+    for logged, to in events_of(record.resourceLogs or []):
+        yield Span(name=LOGGED, **logged), to, (None, None)
     for number, trace in enumerate(record.data or ()):
         if trace.otlp is not None:
             to = f"/data/{number}/otlp"
