@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from analyzer.cli import console, exits, logs, reports
+from analyzer.cli import console, exits, logs, own_reports, reports
 from analyzer.cli.audit import check_rules
 from analyzer.cli.given import Given
 from analyzer.errors import AnalyzerError, UsageError
@@ -145,6 +145,7 @@ def command(
     from analyzer.cli.progress import progress
     from analyzer.findings.baseline import load as load_baseline
     from analyzer.report import trend
+    from analyzer.report.untold import Untold
     from analyzer.report.version import version
 
     known = None if baseline is None else load_baseline(baseline)
@@ -177,6 +178,8 @@ def command(
     )
     with progress() as step:
         night = nightly(Store(store), wanted, progress=step, waiting=_waiting)
+    done = own_reports.left_out(night.audit, given["paths"])
+    night = replace(night, audit=done, trend=replace(night.trend, untold=Untold.of(done)))
     span = " ".join([*([f"since {since}"] if since else []), *([f"until {until}"] if until else [])])
     logs.complaints(night.audit, given, f"no log was written {span}" if span else None)
     for report in wanted_reports:
@@ -198,7 +201,7 @@ def command(
         )
     if night.failed:
         return exits.FAULT
-    apart = (*given["contracts"], given["final_schema"], baseline)
+    apart = (*given["contracts"], given["final_schema"], baseline, *(report.file for report in wanted_reports))
     for path in exits.strange_json(night.audit, apart) if strict else ():
         console.complain(f"{path}: holds JSON, and no format is recognised (--strict)")
     decides = night.audit if fail_on_new is None else replace(night.audit, findings=_fresh(night))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analyzer.cli.own_reports import is_report
+
 if TYPE_CHECKING:  # `analyzer --help` answers without polars
     from analyzer.auditing import Audit
 
@@ -48,7 +50,8 @@ def strange_json(audit: Audit, apart: Sequence[str | None] = ()) -> list[str]:
         return []
     sources, known = audit.frames["sources"], [Path(each).resolve() for each in apart if each is not None]
     left_out = sources.filter(sources["path"].is_in(audit.unrecognised), sources["records"] > 0)["path"].to_list()
-    return [path for path in left_out if not any(map(Path(path).resolve().is_relative_to, known))]
+    strange = [path for path in left_out if not any(map(Path(path).resolve().is_relative_to, known))]
+    return [path for path in strange if not is_report(path)]
 
 
 def _deciding(audit: Audit, fail_on: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from analyzer.cli import console, targets
+from analyzer.cli import console, own_reports, targets
 from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 from analyzer.redaction import current, read_key, redacting
@@ -130,6 +130,7 @@ def audited(
             each=each,
             **asked,
         )
+    done = own_reports.left_out(done, given["paths"])
     complaints(done, given)
     session = given["session"]
     if session is not None and not done.summary["sessions"] and any(each["format"] for each in done.inputs):

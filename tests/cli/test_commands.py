@@ -305,6 +305,22 @@ def test_of_many_unread_files_the_first_are_named(capsys: pytest.CaptureFixture[
     assert told[-1] == ("analyzer: and 10 more that could not be read or recognised; `analyzer audit` lists them")
 
 
+@pytest.mark.parametrize("command", [["audit", "--fail-on", "never"], ["batch", "--fail-on", "never"]])
+def test_reports_among_the_logs_are_no_logs(capsys: Caught, traces: Path, tmp_path: Path, command: list[str]) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.ndjson").write_bytes((traces / "1-morning.ndjson").read_bytes())
+    more: list[str | Path] = ["--store", tmp_path / "store"] if command[0] == "batch" else []
+    for _ in range(2):
+        status, out, err = run(capsys, *command, *more, "-o", "-", "-o", logs / "r.jsonl", "-o", logs / "r.json", logs)
+        assert (status, err) == (0, "")
+    assert "r.jsonl" in out, "it is listed among what was left out"
+    assert run(capsys, "audit", "--strict", logs)[::2] == (0, "")
+    status, _, err = run(capsys, "gate", logs / "r.jsonl")
+    assert status == 3, "who names it means it"
+    assert "not recognised" in err
+
+
 def test_other_files_of_a_folder_are_listed_and_with_strict_those_that_hold_json_count(
     capsys: Caught, tmp_path: Path, traces: Path
 ) -> None:
