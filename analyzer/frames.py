@@ -79,6 +79,7 @@ KINDS = (
     "input",  # something the client sent
     "request",  # a request body or exchange
     "notice",  # known and without consequence for the audit
+    "gate",  # a host's own check of a call; see GATES
     "error",  # the wire's own error event
     "unknown",  # a type that the adapter does not know; kept and counted
     "broken",  # a record that is no event at all

@@ -15,6 +15,7 @@ from analyzer.read.bfcl import Bfcl
 from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
+from analyzer.read.gate_records import GateRecords
 from analyzer.read.gemini import Gemini
 from analyzer.read.gemini_live import GeminiLive
 from analyzer.read.inspect import Inspect
@@ -55,6 +56,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Bfcl,
     VercelAI,
     Langfuse,
+    GateRecords,
 )
 
 _PART = 96 << 20  # bytes on disk for which a spilled recording has a part of its own

@@ -13,6 +13,7 @@ import polars as pl
 from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
 from analyzer.read.columns import QUOTED, SHARED, Columns, iso_times
 from analyzer.read.sheets import Sheet
+from analyzer.read.unowned import owned
 from analyzer.read.wires import Wires
 
 Scope = Literal["run", "sources", "range"]
@@ -138,6 +139,8 @@ class Rows:
         self._bulk: dict[tuple[Any, ...], _Bulk] = {}
         self._waiting: dict[str, tuple[Callable[[Sheet], None], Sheet]] = {}
         self._numbers = _Numbers()
+        self._last: tuple[int, str | None] = (-1, None)
+        """The last event that was taken, and its session."""
         self.takes = 0
         self.count = 0
         """Events taken since the last `take`; those of `events` come on top."""
@@ -267,6 +270,9 @@ class Rows:
         self.settle()
         texts = pl.Series(list(self._numbers), dtype=pl.String)
         frames = {name: self._frame(name, texts) for name in RECORDED}
+        if frames["gates"]["session"].null_count():
+            frames = owned(frames, self._last)
+        self._last = next(frames["events"].select("event", "session").tail(1).iter_rows(), self._last)
         self._settled, self._bulk, self._numbers, self.count = {}, {}, _Numbers(), 0
         self.takes += 1
         return self._wires.join(frames)

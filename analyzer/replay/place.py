@@ -15,6 +15,7 @@ from analyzer.frames import RECORDED, Frames
 # Members that the transport or the recorder adds to an event: two deliveries of one event may differ in them.
 _PADDING = frozenset({"obfuscation", "recorded_at", "session_id", "direction", "sequence_number", "ordinal"})
 
+_LAST = (1 << 63) - 1
 _IN_FILE = pl.int_range(pl.len(), dtype=pl.Int64).over("session")
 
 
@@ -55,7 +56,11 @@ def _seated(frame: pl.DataFrame, where: pl.DataFrame, *, all_of_them: bool) -> p
 
 
 def ordered(events: pl.DataFrame) -> pl.DataFrame:
-    """Events with `seq`, in the order of `event`; the column `order` says what the order of its session rests on."""
+    """Events with `seq`, in the order of `event`; the column `order` says what the order of its session rests on.
+
+    Records of a gate that stand in a file of their own, or lack what orders the other events, come last in their
+    session: nothing proves when they were written.
+    """
     if not events["event"].is_sorted():  # an adapter may hold a request back until it knows whose it is
         events = events.sort("event")
     # Sessions as numbers: hashing and gathering the names again and again would be half the cost of this stage.
@@ -65,9 +70,10 @@ def ordered(events: pl.DataFrame) -> pl.DataFrame:
         "number",
         "time",
         session=pl.col("session").cast(pl.Categorical).to_physical(),
-        whole=pl.col("kind") != "broken",
+        whole=~pl.col("kind").is_in(["broken", "gate"]),
+        gate=pl.col("kind") == "gate",
     )
-    if keys["whole"].all() and keys["source"].min() == keys["source"].max():
+    if (keys["whole"] | keys["gate"]).all() and keys["source"].min() == keys["source"].max():
         return events.with_columns(pl.lit("file").alias("order"), keys.select(seq=_IN_FILE).to_series())
     facts = (
         keys.lazy()
@@ -91,7 +97,9 @@ def ordered(events: pl.DataFrame) -> pl.DataFrame:
         .collect()
     )
     keys = keys.join(facts, on="session", how="left", nulls_equal=True, maintain_order="left")
-    if facts["order"].is_in(["file", "files"]).all():
+    if keys["gate"].any():
+        keys = _with_late(keys)
+    if facts["order"].is_in(["file", "files"]).all() and "late" not in keys.columns:
         seq = keys.select(_IN_FILE).to_series()
     else:
         key = (
@@ -101,9 +109,27 @@ def ordered(events: pl.DataFrame) -> pl.DataFrame:
             .then(pl.col("time").dt.epoch("us"))
             .otherwise("event")
         )
+        if "late" in keys.columns:
+            key = pl.when("late").then(_LAST).otherwise(key)
         place = pl.struct(key.alias("key"), "event").rank("ordinal").over("session").cast(pl.Int64) - 1
         seq = keys.select(place).to_series()
     return events.with_columns(keys["order"], seq.alias("seq"))
+
+
+def _with_late(keys: pl.DataFrame) -> pl.DataFrame:
+    """The keys with `late`: the records of a gate whose place among the events of their session nothing proves."""
+    seen = keys.filter("whole").select("session", "source", beside=pl.lit(value=False)).unique()
+    keys = keys.join(seen, on=["session", "source"], how="left", nulls_equal=True, maintain_order="left")
+    placed = (
+        pl.when(pl.col("order") == "number")
+        .then(pl.col("number").is_not_null())
+        .when(pl.col("order") == "time")
+        .then(pl.col("time").is_not_null())
+        .otherwise(pl.col("beside").is_not_null())
+    )
+    return keys.with_columns(
+        late=pl.col("gate") & ~placed & pl.col("order").is_not_null(), order=pl.col("order").fill_null("file")
+    )
 
 
 def copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.DataFrame:
