@@ -15,7 +15,7 @@ from analyzer.contracts.verdicts.engine import Judge
 from analyzer.frames import FAILURE, GIVEN, OFFERS, VERDICTS, VIOLATIONS
 from analyzer.replay.force import in_force
 from analyzer.replay.observations import regretted
-from analyzer.replay.payloads import read_payload
+from analyzer.replay.payloads import read_arguments
 from analyzer.replay.verdicts import verdicts_of
 
 KEYWORD = pl.Struct({"pointer": pl.String, "keyword": pl.String})
@@ -118,7 +118,7 @@ def _with_versions(flips: pl.DataFrame, frames: Mapping[str, pl.DataFrame], *, a
         (pl.col("before") == "valid") & (pl.col("after") == "invalid") & (pl.col("role") == "arguments")
     )
     for call, tool, failures in mine.select("call", "tool", "failures").iter_rows():
-        payload = read_payload(texts.get(call))
+        payload = read_arguments(texts.get(call))
         failing = {(each["pointer"], each["keyword"]) for each in failures}
         for name in known.get((tool, "arguments"), []) if len(known.get((tool, "arguments"), [])) > 1 else []:
             if name not in judges:

@@ -10,7 +10,7 @@ import polars as pl
 
 from analyzer.contracts.timeline import SchemaStore
 from analyzer.frames import FAULTS, GIVEN, MOST_TOLD, VIOLATIONS
-from analyzer.replay.payloads import Payload, in_lots, plain_values, read_payload, value_of
+from analyzer.replay.payloads import Payload, in_lots, plain_values, read_arguments, read_payload, value_of
 from analyzer.visible import visible
 
 # A status that explains why a text is not whole.
@@ -147,7 +147,8 @@ class Court:
                 yield _VALID if keeps(value) else _PLAIN
 
     def _carefully(self, owed: _Owed, role: str, side: str) -> tuple[int, str, str | None, str | None, str]:
-        payload = Payload("value", value_of(owed.text)) if owed.plain else read_payload(owed.text)
+        read = read_arguments if role == "arguments" else read_payload
+        payload = Payload("value", value_of(owed.text)) if owed.plain else read(owed.text)
         if payload.ambiguous is not None and side == "advertised":
             fault, detail = payload.ambiguous
             self._faults.append((owed.event, owed.session, fault, owed.pointer, visible(detail), None, owed.seq))

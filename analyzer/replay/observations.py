@@ -12,7 +12,7 @@ import polars as pl
 from analyzer.contracts.tightening.tighten import Observation
 from analyzer.contracts.versions import versions
 from analyzer.errors import UsageError
-from analyzer.replay.payloads import read_payload
+from analyzer.replay.payloads import read_arguments, read_payload
 
 _JUDGED = ("function", "mcp", "custom", "search")
 # An error of these families says that the call itself was wrong, and not only its answer.
@@ -185,7 +185,7 @@ def _observed(
 
 def _observations(role: str, rows: list[tuple[Any, ...]]) -> Iterator[Observation]:
     for _, _, _, session, text, _, good in rows:
-        payload = read_payload(text)
+        payload = read_arguments(text) if role == "arguments" else read_payload(text)
         if payload.problem is not None:
             continue
         value = payload.value

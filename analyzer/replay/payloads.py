@@ -60,6 +60,12 @@ def read_payload(text: str | None) -> Payload:
     return Payload(kind, value, *_readings(text, plain=plain))
 
 
+def read_arguments(text: str | None) -> Payload:
+    """Decode the text of arguments: null is as good as nothing, whatever it was called with."""
+    payload = read_payload(text)
+    return _EMPTY if payload.kind == "value" and payload.value is None and payload.problem is None else payload
+
+
 def in_lots(rows: pl.DataFrame) -> list[pl.DataFrame]:
     """Rows with a `text`, one after the other so many that their texts may be held once more."""
     weights = rows["text"].str.len_bytes().cast(pl.Int64).fill_null(0).cum_sum()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.contracts.repairs.repair import repair, smallest
-from analyzer.replay.payloads import read_payload
+from analyzer.replay.payloads import read_arguments, read_payload
 from analyzer.report.outline import outline
 from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible, visible_value
@@ -24,7 +24,7 @@ def mending(paper: Paper, audit: Audit, verdict: dict[str, Any], text: str | Non
     if verdict["verdict_is"] != "invalid" or verdict["schema_id"] is None or verdict["payload"] == "not_json":
         return
     rows = audit.frames["schemas"].filter(pl.col("schema_id") == verdict["schema_id"]).to_dicts()
-    payload = read_payload(text)
+    payload = read_arguments(text) if verdict["role"] == "arguments" else read_payload(text)
     if not rows or payload.problem is not None:
         return
     schema, dialect = json.loads(rows[0]["text"]), rows[0]["dialect"]

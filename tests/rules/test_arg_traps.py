@@ -60,6 +60,10 @@ def errors(lines: Iterable[str], folder: Path) -> list[tuple[str, str | None]]:
         ),
         # lawful
         ([FIND, 'call c1 find {"q":"a","n":5.0}', "result c1 ok x"], []),
+        # null is as good as no arguments
+        (['tool ping {"type":"object"}', "call c1 ping null", "result c1 ok x"], []),
+        (['tool ping {"type":"object"}', "call c1 ping text null", "result c1 ok x"], []),
+        ([FIND, "call c1 find null", "result c1 failed no"], [("args-schema-mismatch", "c1")]),
         ([FIND, 'item c1 find {"q":"a","n":1}', 'action c1 find {"n":1.0,"q":"a"}', "result c1 ok x"], []),
     ],
 )

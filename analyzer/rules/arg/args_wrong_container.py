@@ -11,7 +11,7 @@ Good:
     tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
     call c1 get_order {"id":"ord_204418"}
     result c1 ok {}
-Blind spots: nothing is said on wires that carry both. `null` is left to the schema.
+Blind spots: nothing is said on wires that carry both, nor of `null`, which counts as no arguments at all.
 """
 
 from __future__ import annotations
