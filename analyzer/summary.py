@@ -80,7 +80,9 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
         for server, name, count in trace.calls.group_by("server", "name").len().iter_rows():
             yield "called", msgspec.json.encode((server, name)).decode(), count
 
-    unasked = max(0, trace.sessions.height - asked)
+    # By session, so that it does not matter which are counted together.
+    made = trace.events.filter(asking)["session"].drop_nulls()
+    unasked = trace.sessions.height - trace.sessions["session"].is_in(made.implode()).sum()
     broken_shape = trace.faults.filter(pl.col("fault").is_in(["member_type", "member_missing"]))
     refused = trace.events.filter(pl.col("event").is_in(broken_shape["event"].implode())).filter(asking).height
     yield "seen", "session create", asked + unasked
