@@ -15,7 +15,7 @@ import msgspec
 from analyzer.frames import PART_BITS
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import Body
-from analyzer.read.openai.recorded import Recorded
+from analyzer.read.openai.recorded import Recorded, enclosed
 from analyzer.read.records import SURROGATE, Block, with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -184,12 +184,12 @@ class Decoding(Generic[R]):
 
     def enveloped(self, record: Recorded, place: Place, take: Callable[[R, bytes, Place], bool]) -> bool:
         """Hand over what stands inside a recorder's envelope; whether it was taken."""
-        for member, inner in (("event", record.event), ("data", record.data), ("message", record.message)):
+        for member, inner in enclosed(record):
             found = self.opened(bytes(inner)) if first(inner) == b"{" else None
             if found is None:
                 continue
             when = record.recorded_at if record.recorded_at is not None else record.timestamp
-            inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/{member}", when=when)
+            inside = msgspec.structs.replace(place, pointer=place.pointer + member, when=when)
             if take(found.record, found.text, inside):
                 self._rows.faults += [(place.event, self._session(), *fault) for fault in found.faults]
                 return True

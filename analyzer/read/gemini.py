@@ -21,7 +21,7 @@ from analyzer.read.google.replies import Replies
 from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import exchange_of
-from analyzer.read.openai.recorded import Recorded, is_exchange, sure_of
+from analyzer.read.openai.recorded import Recorded, enclosed_in, is_exchange, sure_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -121,8 +121,8 @@ class Gemini(RecordAdapter[Record]):
         if isinstance(record.get("error"), dict) and "type" not in record and "jsonrpc" not in record:
             return 0.3 if isinstance(record["error"].get("status"), str) else 0.1
         sure = sure_of(record, lambda url: float(bool(_METHOD.search(url))), _knows_body)
-        inner = (record.get("event"), record.get("data"), record.get("message"))
-        return max((Gemini.knows(each) for each in inner if isinstance(each, dict)), default=sure) or sure
+        inner = enclosed_in(record)
+        return max((Gemini.knows(each) for each in inner), default=sure) or sure
 
     def close(self) -> None:
         """A stream that breaks off."""

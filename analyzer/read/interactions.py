@@ -21,7 +21,7 @@ from analyzer.read.members import held, listed
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import exchange_of
 from analyzer.read.openai.ledger import Recent
-from analyzer.read.openai.recorded import Recorded, is_exchange, sure_of
+from analyzer.read.openai.recorded import Recorded, enclosed_in, is_exchange, sure_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
 
@@ -103,8 +103,8 @@ class Interactions(RecordAdapter[Record]):
         if isinstance(response, dict) and response.get("object") == "interaction":
             return 1.0
         sure = sure_of(record, lambda url: float(bool(_URL.search(url))), lambda body: float(_asks(body)))
-        inner = (record.get("event"), record.get("data"), record.get("message"))
-        return sure or max((Interactions.knows(each) for each in inner if isinstance(each, dict)), default=0.0)
+        inner = enclosed_in(record)
+        return sure or max((Interactions.knows(each) for each in inner), default=0.0)
 
     def close(self) -> None:
         """A stream that breaks off."""

@@ -46,8 +46,26 @@ class Observation(msgspec.Struct, gc=False):
     outputs: Any = None
     session_id: str | None = None
     conversation_id: str | None = None
+    trace_id: str | None = None
+    start_time: str | None = None
+    provided_model_name: str | None = None
+    status_message: str | None = None
+    tool_calls: Any = None
+    tool_definitions: Any = None
+    data: list[Any] | None = None
+
+    def named(self) -> Observation:
+        """The same under the names of the API; tables that the service exports have others."""
+        self.traceId, self.startTime = self.traceId or self.trace_id, self.startTime or self.start_time
+        self.sessionId, self.model = self.sessionId or self.session_id, self.model or self.provided_model_name
+        self.statusMessage = self.statusMessage or self.status_message
+        calls, definitions = opened(self.tool_calls), opened(self.tool_definitions)
+        self.toolCalls = self.toolCalls or (calls if isinstance(calls, list) else None)
+        self.toolDefinitions = self.toolDefinitions or (definitions if isinstance(definitions, dict) else None)
+        return self
 
 
+_MARKS = (("traceId", "startTime"), ("trace_id", "start_time"))
 _record = msgspec.json.Decoder(Observation).decode
 
 
@@ -84,30 +102,35 @@ class Langfuse(RecordAdapter[Observation]):
             return 0.0
         if isinstance(record.get("observations"), list):
             return 1.0 if isinstance(record.get("trace"), dict) or "traceId" in record else 0.6
-        if isinstance(record.get("type"), str) and "traceId" in record and "startTime" in record:
+        if isinstance(record.get("type"), str) and any(set(each) <= record.keys() for each in _MARKS):
             return 0.9
+        page = record.get("data")
+        if isinstance(page, list) and page and "meta" in record:
+            return Langfuse.knows(page[0])
         return 0.3 if is_step(*(record.get(name, record.get(f"{name}s")) for name in ("input", "output"))) else 0.0
 
     def _take(self, record: Observation, raw: bytes, place: Place) -> bool:
         del raw
-        if record.observations is None and (record.traceId is None or record.type is None):
+        page = record.observations if record.observations is not None else record.data
+        if page is None and (record.named().traceId is None or record.type is None):
             return self._step(record, place)
-        if record.observations is None:
+        if page is None:
             self._observation(record, place, record.sessionId or record.traceId or "")
             return True
         trace = record.trace if isinstance(record.trace, dict) else {}
-        named = [trace.get(name) for name in ("sessionId", "id")]
+        named = [trace.get("sessionId"), record.sessionId, trace.get("id")]
         listed: list[tuple[str, int, Observation]] = []
-        for index, each in enumerate(record.observations):
+        for index, each in enumerate(page):
             try:
-                one = msgspec.convert(each, Observation)
+                one = msgspec.convert(each, Observation).named()
             except (msgspec.ValidationError, RecursionError):
                 continue
             listed.append((one.startTime or "", index, one))
         session = next((name for name in named if isinstance(name, str) and name), "")
         for _, index, one in sorted(listed, key=lambda each: each[:2]):
-            to = f"{place.pointer}/observations/{index}"
-            self._observation(one, msgspec.structs.replace(place, pointer=to), session or one.traceId or "")
+            to = f"{place.pointer}/{'data' if record.observations is None else 'observations'}/{index}"
+            mine = session or one.sessionId or one.traceId or ""
+            self._observation(one, msgspec.structs.replace(place, pointer=to), mine)
         if not listed:
             self._dialogue.move(place)
             self._dialogue.cursor.event("trace", "notice", session or None)

@@ -16,12 +16,12 @@ from analyzer.read.openai.bodies import Piece, Record, asks, piece_of, record_of
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, unread
 from analyzer.read.openai.ledger import Ledger
-from analyzer.read.openai.recorded import is_exchange, sure_of
+from analyzer.read.openai.recorded import enclosed, enclosed_in, is_exchange, sure_of
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
-from analyzer.read.values import Raw, encoded, first
+from analyzer.read.values import encoded, first
 
 _BODIES = ("response", "response.compaction")
 _REFUSED = 400
@@ -81,8 +81,7 @@ class Responses(RecordAdapter[Record]):
 
     @staticmethod
     def _knows_inner(record: dict[str, Any]) -> float:
-        inner = (record[name] for name in ("event", "data") if isinstance(record.get(name), dict))
-        return max(map(Responses.knows, inner), default=0.0)
+        return max(map(Responses.knows, enclosed_in(record)), default=0.0)
 
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
@@ -140,11 +139,10 @@ class Responses(RecordAdapter[Record]):
 
     def _wrapped(self, record: Record, place: Place) -> bool:
         """A record inside a recorder's envelope."""
-        for member in ("event", "data"):
-            inner: Raw = getattr(record, member)
+        for member, inner in enclosed(record):
             if first(inner) == b"{":
                 when = record.recorded_at if record.recorded_at is not None else place.when
-                inside = _at(place, f"/{member}", when=when)
+                inside = _at(place, member, when=when)
                 self._transcript.cursor.within(inside)
                 if self._taken(record_of(inner), inside):
                     return True

@@ -142,3 +142,21 @@ def test_what_holds_no_messages_is_not_taken(tmp_path: Path, record: Record) -> 
     from analyzer import audit
 
     assert [each["format"] for each in audit([str(path)], lenient=True).inputs] in ([], [""])
+
+
+@pytest.mark.parametrize("name", ["openai-chat", "anthropic-messages", "openai-responses", "gemini"])
+def test_a_response_alone_is_read_as_batches_hold_it(tmp_path: Path, name: str) -> None:
+    told = BODIES[name][1]
+    envelopes: list[tuple[str, Record]] = [
+        ("/response", {"key": "a", "response": told}),
+        ("/response/body", {"custom_id": "a", "response": {"status_code": 200, "body": told}, "error": None}),
+    ]
+    if name == "anthropic-messages":
+        envelopes.append(("/result/message", {"custom_id": "a", "result": {"type": "succeeded", "message": told}}))
+    for to, record in envelopes:
+        found = audited(tmp_path, record)
+        assert found.inputs[0]["format"] == name
+        (call,) = found.frames["calls"].to_dicts()
+        assert call["name"] == "look"
+        pointer = found.frames["events"].filter(event=call["event"])["pointer"][0] + call["pointer"]
+        assert pointer.startswith(to)

@@ -182,3 +182,26 @@ def test_a_level_of_error_is_a_failure(tmp_path: Path) -> None:
     tool = observed(1, "TOOL", name="look", input="{}", output=None, level="ERROR", statusMessage="stuck")
     found = audited(tmp_path, download(tool))
     assert found.frames["results"].select("success", "error").rows() == [(False, "stuck")]
+
+
+def test_pages_and_tables_of_the_service_are_read(tmp_path: Path) -> None:
+    tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "required": ["at"]}}}]
+    made = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    said = {"role": "assistant", "tool_calls": [made]}
+    asked = {"messages": [{"role": "user", "content": "go"}], "tools": tools}
+    head: dict[str, Any] = {"traceId": "t1", "startTime": "2026-11-30T10:00:00Z", "sessionId": "s1"}
+    api = [
+        {"id": "o1", "type": "GENERATION", "name": "llm", **head, "input": asked, "output": said},
+        {"id": "o2", "type": "TOOL", "name": "look", **head, "input": {}, "output": "seen"},
+    ]
+    spelt = {"traceId": "trace_id", "startTime": "start_time", "sessionId": "session_id"}
+    table = [
+        {spelt.get(name, name): json.dumps(each) if name in ("input", "output") else each for name, each in one.items()}
+        for one in api
+    ]
+    for records in ([{"data": api, "meta": {}}], table, [{"id": "t1", "sessionId": "s1", "observations": api}]):
+        found = audited(tmp_path, *records)
+        assert found.frames["sessions"]["session"].to_list() == ["s1"]
+        assert found.frames["calls"].select("call_id", "sightings").rows() == [("c1", 2)]
+        assert found.frames["results"].height == 1
+        assert errors(found) == {"args-schema-mismatch"}

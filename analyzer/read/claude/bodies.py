@@ -9,7 +9,7 @@ import msgspec
 
 from analyzer.read.claude.blocks import Block, blocks_in, blocks_of
 from analyzer.read.members import held
-from analyzer.read.openai.recorded import Recorded, sure_of
+from analyzer.read.openai.recorded import Recorded, enclosed_in, sure_of
 from analyzer.read.recover import Fault, typed
 from analyzer.read.values import ABSENT, Int64, Raw, first
 
@@ -253,6 +253,4 @@ def knows(record: Any) -> float:
     sure = sure_of(record, lambda url: 1.0 if is_url(url) else None, lambda body: "messages" in body and knows(body))
     if sure:
         return sure
-    return max(
-        (knows(inner) for inner in (record.get("event"), record.get("data")) if isinstance(inner, dict)), default=0.0
-    )
+    return max(map(knows, enclosed_in(record)), default=0.0)

@@ -8,7 +8,7 @@ import msgspec
 
 from analyzer.read.openai.chunks import Choice as Piece
 from analyzer.read.openai.messages import Plain
-from analyzer.read.openai.recorded import Recorded, sure_of
+from analyzer.read.openai.recorded import Recorded, enclosed_in, sure_of
 from analyzer.read.values import ABSENT, Int64, Raw, first
 
 LISTS = {"traj": "/traj", "messages": "/messages", "history": "/history"}
@@ -140,7 +140,7 @@ def knows(record: Any) -> float:
         return 1.0 if "role" in record["message"] else 0.0
     return max(
         sure_of(record, lambda url: float(is_url(url)), _knows_body),
-        *(knows(record[name]) for name in ("event", "data", "message") if isinstance(record.get(name), dict)),
+        *map(knows, enclosed_in(record)),
         0.0,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -73,8 +73,10 @@ class Recorded(msgspec.Struct, gc=False):
     responseBody: Raw = ABSENT  # noqa: N815
     req_payload: Raw = ABSENT
     resp_payload: Raw = ABSENT
+    result: Raw = ABSENT
 
 
+_recorded = msgspec.json.Decoder(Recorded).decode
 _string = msgspec.json.Decoder(str).decode
 _json = msgspec.json.Decoder().decode
 
@@ -89,6 +91,27 @@ def halves(whole: Recorded) -> tuple[Raw, str, Raw, str]:
         if first(sent) == b"{" or (first(sent) == b'"' and back and _string(sent).lstrip()[:1] == "{"):
             return sent, f"/{asked}", back, f"/{told}"
     return ABSENT, "/request", whole.response, "/response"
+
+
+def enclosed(whole: Recorded) -> Iterator[tuple[str, Raw]]:
+    """What may stand inside the envelope of a recorder, with the pointers to it: an event, or a response alone.
+
+    So batches are answered: with a `response` that has a body, or a `result` that has a message.
+    """
+    yield from (("/event", whole.event), ("/data", whole.data), ("/message", whole.message))
+    if first(whole.response) == b"{":
+        body = _recorded(whole.response).body
+        yield ("/response/body", body) if first(body) == b"{" else ("/response", whole.response)
+    if first(whole.result) == b"{":
+        yield "/result/message", _recorded(whole.result).message
+
+
+def enclosed_in(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same of a parsed record."""
+    response, result = record.get("response"), record.get("result")
+    inner = [record.get("event"), record.get("data"), record.get("message"), response]
+    inner += [half.get(name) for half, name in ((response, "body"), (result, "message")) if isinstance(half, dict)]
+    yield from (each for each in inner if isinstance(each, dict))
 
 
 def is_exchange(whole: Recorded) -> bool:
