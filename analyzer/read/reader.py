@@ -25,6 +25,7 @@ MOST_STRANGE = 20_000
 
 _UNREADABLE = ("unreadable", "truncated", "too_large")
 _LONG = 1 << 16
+_BETWEEN_ALL = "gate-records"
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 
 
@@ -39,7 +40,18 @@ class Known:
         """The formats of a source that begins so, the surest first."""
         if self.input_format:
             return [self.input_format]
+        return self.guessed(source, head, kind)
+
+    def guessed(self, source: Source, head: bytes, kind: str) -> list[str]:
+        """The same by content alone, whatever was named."""
         return ranked(_values(source, head, kind), source.path, self.adapters)
+
+    @property
+    def tried(self) -> Sequence[type[Adapter]]:
+        """Those that may read a record: with a format that was named no other, but what may stand between all."""
+        if self.input_format is None:
+            return self.adapters
+        return [each for each in self.adapters if each.name in (self.input_format, _BETWEEN_ALL)]
 
 
 def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:
@@ -49,7 +61,7 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
     head = stream.peek(limits.HEAD)
     kind = framing(head)
     names = known.likely(source, head, kind)
-    reader = Reader(source, rows, names, known.adapters)
+    reader = Reader(source, rows, names, known.tried)
     # Where rows are handed over must not depend on the sources before: some things are looked for in one lot of rows.
     begun, since = rows.count, 0
     if names or source.named:
@@ -71,6 +83,10 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
     stream.close()
     if not names and not source.named:
         reader.records = len(_json(head, kind))
+    if known.input_format and source.named and not reader.known:
+        like = next(iter(known.guessed(source, head, kind)), None)
+        detail = f"no record of it is {known.input_format}" + (f"; it looks like {like}" if like else "")
+        recording.problems.append(InputError(detail, file=source.path, advice=f"--input-format {like}" if like else ""))
     beside = Path(f"{source.real or source.path}-wal")
     if kind == "sqlite" and beside.is_file() and beside.stat().st_size:
         detail = "what its write-ahead log holds was not read: close the database, or run a checkpoint, first"

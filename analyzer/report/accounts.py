@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from analyzer.read import ADAPTERS
 from analyzer.report.borne import borne_of
 from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
 _INPUTS = 12  # inputs listed one by one
+_FORMATS = 2  # of which it is told what they cannot prove; of more it would be longer than what was found
 _LISTED = 20  # of what was left out
 REASONS = {
     "schema_unavailable": "no schema of the tool was in force: the log offers none there, and no contract file does",
@@ -88,6 +90,22 @@ def coverage(paper: Paper, audit: Audit) -> None:
         right=[0],
         wrap_last=True,
     )
+
+
+def losses(paper: Paper, audit: Audit) -> None:
+    """What the formats of the inputs do not record, so that nothing here can prove it."""
+    read = {name for each in audit.inputs for name in each["format"].split(",")}
+    formats = [each for each in ADAPTERS if each.name in read and each.loses]
+    if not formats:
+        return
+    paper.heading("What the formats cannot prove")
+    if len(formats) > _FORMATS:
+        names = ", ".join(each.name for each in formats)
+        paper.wrapped((names, "name"), ": `analyzer formats NAME` says it of each", indent=2, hang=2)
+        return
+    for each in formats:
+        for sentence in each.loses:
+            paper.wrapped((each.name, "name"), f": {sentence}", indent=2, hang=2)
 
 
 def rules_not_run(paper: Paper, audit: Audit) -> None:

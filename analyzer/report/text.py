@@ -49,6 +49,7 @@ def page(audit: Audit, *, next_command: str, statistics: bool = False, width: in
     if audit.summary["events"]:
         accounts.hops(paper, audit)
         accounts.coverage(paper, audit)
+        accounts.losses(paper, audit)
         accounts.rules_not_run(paper, audit)
     accounts.notes(paper, audit)
     accounts.inputs(paper, audit)

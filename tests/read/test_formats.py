@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from analyzer import audit
 from analyzer.read import ADAPTERS
+from analyzer.report.text import page
 from tests.read.adapters import lines, recorded
 
 ROOT = Path(__file__).parents[2]
@@ -62,3 +64,32 @@ def test_a_body_that_a_recorder_has_cut_is_named(name: str) -> None:
     assert "is cut" in frames["faults"]["detail"][0]
     assert recording.sources[0]["unreadable"] == 1
     assert set(frames["faults"]["event"]) <= set(frames["events"]["event"])
+
+
+def test_a_format_that_is_named_settles_it_and_a_wrong_one_is_an_error() -> None:
+    log = ROOT / "sample_traces" / "1-morning.ndjson"
+    found = audit(log, input_format="openai-chat", lenient=True)
+    assert found.inputs[0]["format"] == ""
+    assert found.summary["calls"] == 0
+    (problem,) = found.problems
+    assert str(problem) == f"{log}: no record of it is openai-chat; it looks like openai-agents-api"
+    assert problem.advice == "--input-format openai-agents-api"
+    assert audit(log, input_format="openai-agents-api").problems == []
+
+
+def test_beside_the_named_format_nothing_is_read_but_gate_records(tmp_path: Path) -> None:
+    formats = ROOT / "sample_traces" / "formats"
+    log = tmp_path / "log.jsonl"
+    names = ("mcp-jsonrpc", "openai-chat", "gate-records")
+    log.write_bytes(b"".join((formats / f"{name}.jsonl").read_bytes() for name in names))
+    assert audit(log).inputs[0]["format"] == ",".join(sorted(names))
+    assert audit(log, input_format="mcp-jsonrpc").inputs[0]["format"] == "gate-records,mcp-jsonrpc"
+
+
+def test_what_the_formats_read_cannot_prove_is_told_under_the_coverage() -> None:
+    formats = ROOT / "sample_traces" / "formats"
+    told = " ".join(page(audit(formats / "claude-code-jsonl.jsonl"), next_command="").split())
+    for sentence in next(each for each in ADAPTERS if each.name == "claude-code-jsonl").loses:
+        assert f"claude-code-jsonl: {sentence}" in told
+    many = " ".join(page(audit(formats), next_command="").split())
+    assert "langfuse, gate-records: `analyzer formats NAME` says it of each" in many
