@@ -58,6 +58,10 @@ class AnalyzerError(Exception):
         place = " ".join(part for part in (":".join(spot), self.pointer) if part)
         return f"{place}: {self.problem}" if place else self.problem
 
+    def __repr__(self) -> str:
+        """Give the same with the kind: in a list of problems the place matters most."""
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 class UsageError(AnalyzerError, ValueError):
     """An option or an argument makes no sense, alone or beside another one."""

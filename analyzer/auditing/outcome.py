@@ -18,7 +18,7 @@ from analyzer.masking import masked
 from analyzer.read.sources.files import Evidence, Source
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What an audit found, and what it could not see."""
 
@@ -41,6 +41,16 @@ class Audit:
     crashed: list[tuple[str, str]] = field(default_factory=list)
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
     """The inputs as they were opened: standard input is kept nowhere else. Empty in a saved audit."""
+
+    def __repr__(self) -> str:
+        """In one line, what was found in how much, and how much is missing: frames are long, and may hold anything."""
+        found = self.summary.get("findings") or {}
+        told = [f"{found.get(severity, 0)} {severity}" for severity in ("error", "warning", "info", "suppressed")]
+        told += [f"{self.summary.get(name, 0)} {name}" for name in ("sessions", "calls", "results")]
+        told.append(f"coverage {self.summary.get('coverage')}")
+        odd = sum(not each["format"] for each in self.inputs)
+        missing = ((odd, "not recognised"), (len(self.problems), "problems"), (len(self.crashed), "crashed rules"))
+        return f"<Audit: {', '.join([*told, *(f'{count} {what}' for count, what in missing if count)])}>"
 
     def evidence(self) -> Evidence:
         """Raw bytes of the records; raises EvidenceUnavailable where a log has moved or changed since."""

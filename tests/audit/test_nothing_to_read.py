@@ -33,3 +33,13 @@ def test_what_could_be_read_is_audited_and_the_rest_is_among_the_problems() -> N
     done = analyzer.audit([MORNING, "no/such/dir"], contracts=[str(SAMPLES / "contracts.json"), "nodir/"])
     assert done.summary["calls"]
     assert sorted(problem.file or "" for problem in done.problems) == ["no/such/dir", "nodir"]
+
+
+def test_an_audit_shows_itself_in_one_line_with_what_is_missing(tmp_path: Path) -> None:
+    house = tmp_path / "house.jsonl"
+    house.write_text('{"level": 30}\n', encoding="utf-8")
+    done = analyzer.audit([MORNING, house, "no/such/dir"])
+    told = repr(done)
+    assert told.startswith("<Audit: 0 error, 0 warning, ")
+    assert told.endswith("1 sessions, 9 calls, 9 results, coverage 1.0, 1 not recognised, 1 problems>")
+    assert repr(done.problems) == "[InputError('no/such/dir: cannot read: No such file or directory')]"
