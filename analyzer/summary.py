@@ -82,7 +82,7 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
 
     # By session, so that it does not matter which are counted together.
     made = trace.events.filter(asking)["session"].drop_nulls()
-    unasked = trace.sessions.height - trace.sessions["session"].is_in(made.implode()).sum()
+    unasked = trace.sessions.height - int(trace.sessions["session"].is_in(made.implode()).sum())
     broken_shape = trace.faults.filter(pl.col("fault").is_in(["member_type", "member_missing"]))
     refused = trace.events.filter(pl.col("event").is_in(broken_shape["event"].implode())).filter(asking).height
     yield "seen", "session create", asked + unasked
