@@ -19,6 +19,7 @@ import polars as pl
 
 from analyzer.frames import MOST_TOLD
 from analyzer.rules.failures import failed_members
+from analyzer.rules.gates import gated, numbered_gates
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
@@ -36,29 +37,13 @@ def check(trace: Trace) -> pl.DataFrame:
         .group_by("verdict")
         .agg("failure")
     )
-    gates = trace.gates.sort("session", "seq", "event", "pointer").with_row_index("gate")
-    assigned = gated(gates, trace)
+    assigned = gated(trace)
     rows = assigned.join(verdicts.select("call", "verdict", "verdict_is"), on="call", maintain_order="left").join(
         failures, on="verdict", how="left", maintain_order="left"
     )
-    alone = gates.join(assigned, on="gate", how="anti", maintain_order="left")
+    alone = numbered_gates(trace).join(assigned, on="gate", how="anti", maintain_order="left")
     differing = [hit for row in rows.iter_rows(named=True) if (hit := _differs(row)) is not None]
     return hits([*differing, *(_unassigned(row) for row in alone.iter_rows(named=True))])
-
-
-def gated(gates: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    """The gate records with the call each belongs to: the one it names, else the latest of its tool that waits."""
-    answered = trace.results.select("result", answered="seq")
-    calls = trace.calls.select(
-        "session", "call", "call_id", "result", of="event", at="pointer", begun="seq", name="name"
-    ).join(answered, on="result", how="left", maintain_order="left")
-    named = gates.filter(pl.col("call_id").is_not_null()).join(calls, on=["session", "call_id"])
-    waiting = gates.filter(pl.col("call_id").is_null()).join(
-        calls.drop("call_id"), left_on=["session", "check"], right_on=["session", "name"]
-    )
-    waiting = waiting.filter(pl.col("answered").is_null() | (pl.col("answered") > pl.col("seq")))
-    both = pl.concat([named.drop("name"), waiting], how="diagonal").filter(pl.col("begun") <= pl.col("seq"))
-    return both.sort("gate", "begun", "call").unique("gate", keep="last", maintain_order=True)
 
 
 def _differs(row: dict[str, Any]) -> dict[str, Any] | None:
@@ -89,12 +74,16 @@ def _differs(row: dict[str, Any]) -> dict[str, Any] | None:
         "message": f"The host's gate record {said}.",
         "hint": "Have the gate judge by the schema that is advertised; compare both with `analyzer gate`.",
         "keyword": keyword,
-        "related": [place(row["of"], row["at"], "the call", row["call_id"])],
+        "related": [place(row["of"], row["at"], "the call", row["its_id"])],
     }
 
 
 def _unassigned(row: dict[str, Any]) -> dict[str, Any]:
-    of = f"names the call {row['call_id']}, which is not there" if row["call_id"] else "belongs to no call that waits"
+    of = (
+        f"names the call {row['call_id']}, which is not there"
+        if row["call_id"]
+        else "belongs to no call of the tool that waits"
+    )
     return {
         **{name: row[name] for name in ("session", "turn", "event", "pointer", "call_id")},
         "severity": "warning",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.gates import gated
 from analyzer.rules.hits import hits, place
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
@@ -27,27 +28,12 @@ def check(trace: Trace) -> pl.DataFrame:
     """Refusals whose call was answered with success."""
     if not trace.gates.select((~pl.col("execute")).any()).item():
         return hits(())
-    ran = (
-        trace.calls.filter(pl.col("outcome") == "ok")
-        .join(trace.results.select("result", answered="seq"), on="result")
-        .select("session", "call", "call_id", "name", "answered", called="seq", call_turn="turn")
-    )
-    refused = trace.gates.filter(~pl.col("execute")).with_row_index("gate")
-    refused = refused.select(
-        "gate", "session", "turn", "check", "seq", "event", "pointer", wanted="call_id", why=_why()
-    )
-    in_turn = pl.col("turn").is_null() | (pl.col("turn") == pl.col("call_turn"))
-    after = pl.col("answered") > pl.col("seq")
-    named = refused.join(ran, left_on=["session", "wanted"], right_on=["session", "call_id"], coalesce=False)
-    named = named.filter(after, in_turn)
-    unnamed = refused.filter(pl.col("wanted").is_null()).join(
-        ran, left_on=["session", "check"], right_on=["session", "name"], coalesce=False
-    )
-    unnamed = unnamed.filter(after, pl.col("called") <= pl.col("seq"))
     found = (
-        pl.concat([named, unnamed])
-        .sort("gate", "called", "call")
-        .unique("gate", keep="last", maintain_order=True)
+        gated(trace)
+        .filter(~pl.col("execute"), pl.col("outcome") == "ok")
+        # Of another file nobody knows when the gate was asked.
+        .filter(~pl.col("ordered") | (pl.col("answered") > pl.col("seq")))
+        .with_columns(why=_why())
         .unique("call", keep="last", maintain_order=True)
         .sort("call")
     )
@@ -57,7 +43,7 @@ def check(trace: Trace) -> pl.DataFrame:
             "keyword": "execute",
             "message": f"The gate refused {row['name'] or 'the call'}{row['why'] or ''}, and it ran all the same.",
             "hint": "Let nothing run that the gate has refused; answer the call with the gate's reasons instead.",
-            "related": [place(row["event"], row["pointer"], "gate record", row["call_id"])],
+            "related": [place(row["event"], row["pointer"], "gate record", row["its_id"])],
         }
         for row in found.iter_rows(named=True)
     )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from analyzer.contracts.schemas import schema_id
+from analyzer.frames import PART_BITS, RECORD_BITS
 from analyzer.rules.drift import (
     fleet_drift,
     gate_drift,
@@ -334,7 +335,13 @@ def test_a_gate_record_of_no_call_is_told() -> None:
     assert named["message"] == "A host's gate record of find names the call c9, which is not there."
     assert (named["severity"], named["call_id"]) == ("warning", "c9")
     [early] = gate("invalid", execute=True, seq=2)
-    assert early["message"] == "A host's gate record of find belongs to no call that waits."
+    assert early["message"] == "A host's gate record of find belongs to no call of the tool that waits."
+
+
+def test_of_a_gate_record_of_another_file_the_place_tells_nothing() -> None:
+    elsewhere = 1 << RECORD_BITS + PART_BITS
+    assert len(gate("invalid", execute=True, event=elsewhere, seq=2)) == 1  # the only call of its tool
+    assert "lets a call pass" in gate("invalid", execute=True, event=elsewhere, seq=2, call_id="c1")[0]["message"]
 
 
 def test_a_gate_record_without_an_id_belongs_to_the_latest_call_that_waits() -> None:
