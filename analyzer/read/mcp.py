@@ -108,13 +108,16 @@ class Mcp(Adapter):
 
     def _take(self, record: Line, raw: bytes, pointer: str) -> bool:
         """A message, an envelope or an exchange; false where it is of another wire."""
-        server, when, before = record.of_server(), when_of(record), self._said
+        named = record.server or record.server_name or record.serverName or record.mcp_server
+        server = bytes(named) if first(named) == b'"' else b""
+        connection = record.connection_id or record.connectionId
+        when, before = when_of(record), self._said
         place = Place(
             pointer,
             before.when if when is None else when,
             server or before.server,
             record.dir or record.direction or before.sender,
-            None if server else record.of_connection(),
+            text_of(connection) if connection and not server else None,
         )
         if record.msg is not None and record.msg.jsonrpc is not None:
             place.pointer += "/msg"

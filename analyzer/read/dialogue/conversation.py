@@ -23,11 +23,8 @@ class Emitted(msgspec.Struct, eq=False):
         """Those of another conversation of the session."""
         return Emitted(self.replies)
 
-    def nth(self, place: str, reply: str | None) -> int:
-        """Which emission a call at this place is: of a reply, or without one of the last one that had it."""
-        if reply is None:
-            found = self.latest.get(place)
-            return max(len(self.replies.get(place, ())) - 1, 0) if found is None else found
+    def answered(self, place: str, reply: str) -> int:
+        """Which emission the call of a reply at this place is."""
         replies = self.replies.setdefault(place, [])
         if reply not in replies:
             replies.append(reply)
@@ -85,7 +82,13 @@ class Walk(msgspec.Struct, eq=False):
         nth = self.calls.get(word, 0) if self.before is None else self._calls_after(self.before, word)
         self.calls[word] = nth + 1
         emission = f"{word}{nth + 1}" if placed else word if nth == 0 else f"{word}#{nth + 1}"
-        nth = self.emitted.nth(emission, reply)
+        emitted = self.emitted
+        if reply is not None:
+            nth = emitted.answered(emission, reply)
+        elif (latest := emitted.latest.get(emission)) is not None:
+            nth = latest
+        else:
+            nth = max(len(emitted.replies.get(emission, ())) - 1, 0)
         emission = f"{emission}~{nth + 1}" if nth > 0 else emission
         pair_id = emission if placed else word
         self.open.append((pair_id, call_id, name))

@@ -87,16 +87,6 @@ class Line(Message, gc=False):
     connection_id: Raw = ABSENT
     connectionId: Raw = ABSENT  # noqa: N815
 
-    def of_server(self) -> bytes:
-        """The name of the server as the envelope writes it, in JSON; empty where it has none."""
-        names = (self.server, self.server_name, self.serverName, self.mcp_server)
-        return next((bytes(name) for name in names if first(name) == b'"'), b"")
-
-    def of_connection(self) -> str | None:
-        """What an envelope calls a connection."""
-        named = self.connection_id or self.connectionId
-        return text_of(named) if named else None
-
 
 class Half(msgspec.Struct, gc=False):
     """The request or the response of a recorded exchange."""
