@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from analyzer.cli import console
+from analyzer.cli import console, exits
 from analyzer.errors import UsageError
 from analyzer.report.paper import Paper
 
@@ -79,11 +79,14 @@ def _told(file: Path, class_name: str) -> Format:
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to print it."
 )
 @click.option("--no-color", is_flag=True, help="No colour, even on a terminal.")
-def command(*, name: str | None, file: str | None, config_file: str | None, output_format: str, no_color: bool) -> None:
-    """List the recorded formats that are read, how each is recognised, and what it cannot prove."""
+def command(*, name: str | None, file: str | None, config_file: str | None, output_format: str, no_color: bool) -> int:
+    """List the recorded formats that are read, how each is recognised, and what it cannot prove.
+
+    Exit status: 0; with --try 3 where no format knows the records.
+    """
     if file is not None:
-        _try(file, name, config_file, output_format, colour=console.colour(wanted=not no_color))
-        return
+        known = _try(file, name, config_file, output_format, colour=console.colour(wanted=not no_color))
+        return exits.CLEAN if known else exits.UNREAD
     found = formats()
     if name is not None:
         named = [each for each in found if each.name == name.lower()]
@@ -93,7 +96,7 @@ def command(*, name: str | None, file: str | None, config_file: str | None, outp
         found = named
     if output_format == "json":
         console.write(json.dumps([asdict(each) for each in found], ensure_ascii=False, indent=1), "\n")
-        return
+        return exits.CLEAN
     paper = Paper(width=console.width(), colour=console.colour(wanted=not no_color))
     for number, each in enumerate(found):
         if number:
@@ -106,10 +109,11 @@ def command(*, name: str | None, file: str | None, config_file: str | None, outp
             "document. It is told by its content, never by a file's name; --input-format NAME settles it."
         )
     console.write(paper.text())
+    return exits.CLEAN
 
 
-def _try(file: str, name: str | None, config_file: str | None, output_format: str, *, colour: bool) -> None:
-    """What becomes of the first records of a log."""
+def _try(file: str, name: str | None, config_file: str | None, output_format: str, *, colour: bool) -> bool:
+    """What becomes of the first records of a log, and whether a format knows them."""
     from analyzer import config
     from analyzer.read.mapped import adapters_of
     from analyzer.read.tried import tried
@@ -123,10 +127,11 @@ def _try(file: str, name: str | None, config_file: str | None, output_format: st
         from analyzer.report.trial import document
 
         console.write(document(found), "\n")
-        return
+        return bool(found.format)
     from analyzer.report.trial import page
 
     console.write(page(found, file, width=console.width(), colour=colour))
+    return bool(found.format)
 
 
 def _print(paper: Paper, each: Format, *, whole: bool) -> None:

@@ -204,6 +204,11 @@ def unjudged(reason: str, count: int) -> str:
     return f"{counted(count, 'payload')} without a verdict that {'was' if count == 1 else 'were'} owed one: {reason}."
 
 
+def more_kinds(faults: int, findings: int) -> str:
+    """How many kinds of fault stand elsewhere, and of how many findings."""
+    return f"{faults} more kind{'' if faults == 1 else 's'} of fault ({counted(findings, 'finding')})"
+
+
 def counted(number: int, noun: str) -> str:
     """A number and its noun, in the plural where it needs one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

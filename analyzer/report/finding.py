@@ -58,10 +58,12 @@ def in_full(paper: Paper, row: dict[str, Any], *, indent: int = 4, sides: bool =
         paper.field("also", f"{more} more like it{spread}", indent=inner, labels=labels)
 
 
-def concise(paper: Paper, row: dict[str, Any], *, indent: int = 4) -> None:
-    """The finding in one line, where its like has been told in full."""
+def concise(paper: Paper, row: dict[str, Any], *, indent: int = 4, message: bool = False) -> None:
+    """The finding in one line, where its like has been told in full; its own words where they are others."""
     place: list[Words] = ["  at ", (place_of(row["location"]), "place")] if row["location"] else []
     _title(paper, row, indent, *place)
+    if message:
+        paper.wrapped(visible(row["message"], limit=400), indent=indent + 2)
 
 
 def place_of(location: dict[str, Any]) -> str:

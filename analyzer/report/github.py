@@ -63,7 +63,10 @@ def _lines(audit: Audit) -> Iterator[str]:
         )
     if found.height > listed.height:
         left = found.height - listed.height
-        yield command("notice", f"{left} more kinds of fault have no annotation; the JSON report has all.")
+        yield command(
+            "notice",
+            f"Without an annotation: {left} more kinds of fault; the JSON report has all.",
+        )
     held = borne_of(audit.findings)
     if held.suppressed:
         named = "; ".join(visible(", ".join(filter(None, each)), limit=400) for each in held.listed)

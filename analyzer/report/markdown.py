@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer.report.accounts import REASONS, counted, covered, tallied
+from analyzer.report.accounts import REASONS, counted, covered, more_kinds, tallied
 from analyzer.report.borne import Borne, borne_of
 from analyzer.report.finding import CHANNELS, meant, origin, place_of
 from analyzer.report.json import records
@@ -57,7 +57,7 @@ def _blocks(audit: Audit, next_command: str | None) -> Iterator[str]:
         yield _list(found.head(_LISTED))
         if found.height > _LISTED:
             left = found.slice(_LISTED)
-            yield f"and {left.height} more kinds of fault ({left['times'].sum()} findings); the JSON report has all."
+            yield f"and {more_kinds(left.height, int(left['times'].sum()))}; the JSON report has all."
         told = found.filter(pl.col("severity") != "info").head(_TOLD)
         if told.height:
             yield "## Findings"

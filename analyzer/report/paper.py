@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 Words = str | tuple[str, str]
 """Text, or text and one of STYLES."""
@@ -90,13 +90,23 @@ class Paper:
             self.exact(*one, gap + " | ", *other, indent=indent)
 
     def columns(self, left: Sequence[Words], right: Sequence[Words], *, indent: int = 0) -> None:
-        """Two lists of lines side by side, lines cut where the other side needs the room."""
+        """Two lists of lines side by side; a line goes on further in where the other side needs the room."""
         room = self.width - indent - 3
         wanted = [max((cells(_plain(line)) for line in side), default=0) for side in (left, right)]
         half = _share(room, *wanted)
-        for number in range(max(len(left), len(right))):
-            one, other = _half(left, number, half), _half(right, number, room - half)
-            self.exact(one, " " * (half - cells(_plain(one))) + " | ", other, indent=indent)
+        for one, other in zip_longest(
+            self._folded(left, half), self._folded(right, room - half), fillvalue=list[Words]()
+        ):
+            gap = " " * (half - sum(cells(_plain(word)) for word in one))
+            self.exact(*one, gap + " | ", *other, indent=indent)
+
+    def _folded(self, lines: Sequence[Words], width: int) -> Iterable[list[Words]]:
+        for line in lines:
+            text = _plain(line)
+            begins = len(text) - len(text.lstrip(" >"))
+            hang = min(begins + 2, width // 2)
+            for number, row in enumerate(self._wrap([line], width, hang) if text else [[]]):
+                yield [" " * hang, *row] if number else row
 
     def table(
         self,
@@ -168,13 +178,6 @@ class Paper:
 def _share(room: int, left: int, right: int) -> int:
     """The width of the left one of two columns: half of the room, or what the other side leaves."""
     return min(left, max(room // 2, room - right))
-
-
-def _half(lines: Sequence[Words], number: int, width: int) -> Words:
-    if number >= len(lines):
-        return ""
-    word = lines[number]
-    return fit(word, width) if isinstance(word, str) else (fit(word[0], width), word[1])
 
 
 def _joined(words: Sequence[Words]) -> Iterable[Words]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
 _OUTPUT_LINES = 40
+_TEXT = 2_000  # characters of arguments that are no JSON
 
 
 def sheet(paper: Paper, audit: Audit, call: dict[str, Any], recorded: Recorded) -> None:
@@ -120,11 +121,12 @@ def _verdict(paper: Paper, verdict: dict[str, Any], places: Places) -> None:
 def _beside(paper: Paper, audit: Audit, call: dict[str, Any], verdicts: pl.DataFrame, recorded: Recorded) -> None:
     """The arguments beside the schema, guilty places marked in both."""
     judged = verdicts.filter(pl.col("schema_id").is_not_null()).sort("side", "verdict").head(1)
-    left = _arguments(call)
-    if judged.is_empty():
-        paper.heading("Arguments")
+    left, is_text = _arguments(call)
+    if judged.is_empty() or is_text:
+        paper.heading("Arguments" if not is_text else "Arguments, as they are: no JSON")
         for line in left:
-            paper.line(line.text, indent=2)
+            paper.wrapped(line.text, indent=2, hang=2 + len(line.text) - len(line.text.lstrip()))
+    if judged.is_empty():
         return
     verdict = judged.row(0, named=True)
     failed = _failed(audit.frames["violations"], verdict)
@@ -132,8 +134,13 @@ def _beside(paper: Paper, audit: Audit, call: dict[str, Any], verdicts: pl.DataF
     broken = set(failed["schema_pointer"].to_list())
     schema = recorded.schema(verdict["schema_id"], verdict["offer_event"], verdict["offer_pointer"])
     right = outline(schema)
-    paper.heading("Arguments, beside the schema in force")
-    paper.columns(_marked(left, guilty), _marked(right, broken), indent=2)
+    if is_text:  # where it breaks off or goes wrong is the fault, and half a page would hide it
+        paper.heading("The schema in force")
+        for words in _marked(right, broken):
+            paper.wrapped(words, indent=2, hang=4)
+    else:
+        paper.heading("Arguments, beside the schema in force")
+        paper.columns(_marked(left, guilty), _marked(right, broken), indent=2)
     _failures(paper, failed)
 
 
@@ -155,14 +162,21 @@ def _failures(paper: Paper, failed: pl.DataFrame) -> None:
         )
 
 
-def _arguments(call: dict[str, Any]) -> list[Line]:
+def _arguments(call: dict[str, Any]) -> tuple[list[Line], bool]:
+    """The lines of the arguments, and whether they are a text that is no JSON: of a long one both ends."""
     text = call["text"]
     if text is None:
-        return [Line("", "(no arguments recorded)")]
+        return [Line("", "(no arguments recorded)")], False
     value = _decoded(text)
     if value is None and text.strip() != "null":
-        return [Line("", line) for line in visible_lines(text, limit=4_000).splitlines()[:_OUTPUT_LINES]]
-    return outline(value)
+        if len(text) > _TEXT:
+            text = f"{text[: _TEXT // 2]}\n… {len(text) - _TEXT} more characters …\n{text[-_TEXT // 2 :]}"
+        lines = visible_lines(text, limit=2 * _TEXT).splitlines()
+        if len(lines) > _OUTPUT_LINES:
+            half = _OUTPUT_LINES // 2
+            lines = [*lines[:half], f"… {len(lines) - 2 * half} more lines …", *lines[-half:]]
+        return [Line("", line) for line in lines], True
+    return outline(value), False
 
 
 def _marked(lines: list[Line], guilty: set[str]) -> list[Words]:

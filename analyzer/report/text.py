@@ -89,7 +89,7 @@ def _first(paper: Paper, faults: pl.DataFrame) -> None:
     left = faults.height - first.height
     if left:
         findings = int(faults["times"].sum()) - int(first["times"].sum())
-        paper.line((f"and {left} more kinds of fault ({findings} findings)", "dim"), indent=2)
+        paper.line((f"and {accounts.more_kinds(left, findings)}", "dim"), indent=2)
 
 
 def _lines(paper: Paper, faults: pl.DataFrame) -> None:
@@ -114,6 +114,7 @@ def _in_short(fault: dict[str, Any]) -> str:
 
 def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
     told = faults.head(_GROUPS)
+    said: dict[str, str] = {}
     for session, rows in _by_session(_chosen(findings, told)):
         paper.heading(f"Session {visible(session)}" if session is not None else "No session")
         call: tuple[str | None, str | None] | None = None
@@ -131,13 +132,21 @@ def _told(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
                 again = sides == told_sides and row["failures"]
                 in_full(paper, row, indent=indent, sides=not again)
                 told_sides = sides
+                said[row["group"]] = _apart(row)
             else:
-                concise(paper, row, indent=indent)
+                concise(paper, row, indent=indent, message=_apart(row) != said.get(row["group"]))
     if faults.height > _GROUPS:
         paper.heading("In short")
         _lines(paper, faults.slice(_GROUPS, _SHORT))
         paper.line(("--select RULE tells the findings of one rule in full", "dim"), indent=2)
     _untold(paper, faults.slice(_GROUPS + _SHORT))
+
+
+def _apart(row: dict[str, Any]) -> str:
+    """What a finding says, but for the call it says it of: where that differs, a repeat needs its own words."""
+    call_id = row["call_id"]
+    message: str = row["message"] or ""
+    return message.replace(call_id, "") if call_id else message
 
 
 def _notes(paper: Paper, findings: pl.DataFrame, faults: pl.DataFrame) -> None:
@@ -175,8 +184,8 @@ def _untold(paper: Paper, left: pl.DataFrame) -> None:
         return
     paper.blank()
     paper.wrapped(
-        f"{left.height} more kinds of fault ({left['times'].sum()} findings) are not told here: --statistics counts "
-        "them by rule, --select shows those of one rule, --output-format json has all."
+        f"Not told here: {accounts.more_kinds(left.height, int(left['times'].sum()))}. --statistics counts them by "
+        "rule, --select shows those of one rule, --output-format json has all."
     )
 
 

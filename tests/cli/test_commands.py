@@ -305,6 +305,44 @@ def test_of_many_unread_files_the_first_are_named(capsys: pytest.CaptureFixture[
     assert told[-1] == ("analyzer: and 10 more that could not be read or recognised; `analyzer audit` lists them")
 
 
+def _chat(arguments: str, schema: object) -> str:
+    """A chat request that resends one call and its answer."""
+    call = {"id": "c1", "type": "function", "function": {"name": "send", "arguments": arguments}}
+    messages = [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "done"},
+    ]
+    tool = {"type": "function", "function": {"name": "send", "parameters": schema}}
+    return json.dumps({"model": "m", "messages": messages, "tools": [tool]}) + "\n"
+
+
+def test_arguments_that_break_off_are_shown_to_their_end(capsys: Caught, tmp_path: Path) -> None:
+    log = tmp_path / "chat.jsonl"
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    log.write_text(_chat('{"text": "' + "and so on " * 30 + "until here", schema))
+    out = run(capsys, "show", "--call", "c1", log)[1]
+    assert "and so on until here The schema in force" in " ".join(out.split())
+    log.write_text(_chat('{"text": "begun' + "x" * 100_000 + "ended", schema))
+    out = run(capsys, "show", "--call", "c1", log)[1]
+    assert len(out) < 10_000
+    assert '{"text": "begun' in out
+    assert "xended\n" in out
+
+
+def test_no_line_of_a_schema_is_cut_beside_the_arguments(capsys: Caught, tmp_path: Path) -> None:
+    log = tmp_path / "chat.jsonl"
+    words = [f"a_rather_long_value_{number}" for number in range(2)]
+    schema = {"type": "object", "properties": {"to": {"enum": words}, "why": {"description": "because " * 20}}}
+    log.write_text(_chat(json.dumps({"to": "somebody else " * 8, "why": "no reason"}), schema))
+    out = run(capsys, "show", "--call", "c1", log)[1]
+    beside = out.split("beside the schema in force")[1].split("\n  > /to")[0]
+    assert "…" not in beside
+    assert max(map(len, beside.splitlines())) <= 80
+    assert beside.count("because") == 20
+    assert beside.count("somebody") == 8
+
+
 @pytest.mark.parametrize("command", [["audit", "--fail-on", "never"], ["batch", "--fail-on", "never"]])
 def test_reports_among_the_logs_are_no_logs(capsys: Caught, traces: Path, tmp_path: Path, command: list[str]) -> None:
     logs = tmp_path / "logs"

@@ -118,7 +118,7 @@ def test_trying_shows_what_becomes_of_the_first_records(capsys: pytest.CaptureFi
 def test_trying_an_unknown_log_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "odd.jsonl"
     path.write_text('{"a":1}\n')
-    assert main(["formats", "--try", str(path)]) == 0
+    assert main(["formats", "--try", str(path)]) == 3
     assert "no format knows them" in " ".join(capsys.readouterr().out.split())
 
 

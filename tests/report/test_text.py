@@ -85,13 +85,23 @@ def test_repeats_are_named_once_each_and_the_rest_counted() -> None:
     assert "error  ARG001  9x" in shown
 
 
+def test_a_repeat_that_says_something_else_says_it() -> None:
+    rows = [
+        finding(call_id=f"c{number}", fingerprint=f"f{number}", message=f"c{number} is {what}.")
+        for number, what in enumerate(("no JSON: it breaks off", "no JSON: it breaks off", "no JSON: a comma trails"))
+    ]
+    shown = text(*rows)
+    assert shown.count("it breaks off") == 1
+    assert "c2 is no JSON: a comma trails." in shown
+
+
 def test_of_very_many_faults_the_worst_are_told_more_have_a_line_and_the_rest_is_stated() -> None:
     minor = [finding(group=f"m{number}", fingerprint=f"m{number}", severity="warning") for number in range(120)]
     shown = text(*minor, finding(message="The one error."))
     assert "The one error." in shown
-    short = shown[shown.index("In short") : shown.index("not told here")]
+    short = shown[shown.index("In short") : shown.index("Not told here")]
     assert len([line for line in short.splitlines() if line.startswith("  warning  ARG001  1x  ")]) == 60
-    assert "21 more kinds of fault (21 findings) are not told here" in shown
+    assert "Not told here: 21 more kinds of fault (21 findings)." in shown
 
 
 def test_statistics_count_by_rule_and_tell_no_finding() -> None:

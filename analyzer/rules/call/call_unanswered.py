@@ -94,7 +94,7 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
     moved = row["after"] if stopped or not actions else row["later"] or row["gone"] or row["ended"] == "completed"
     hit: dict[str, Any] = {
         "call": row["call"],
-        "hint": "Answer every required action, with a failure if need be, before the session goes on.",
+        "hint": "Answer every call that is owed a result, with a failure if need be, before the session goes on.",
         "related": [place(row["refused"], "", "refused result", call_id)] if row["refused"] is not None else None,
     }
     if actions and row["action_seq"] is None:

@@ -97,7 +97,7 @@ def _hit(row: dict[str, Any], near: list[dict[str, Any]]) -> dict[str, Any]:
         "call_id": row["pair_id"],
         "keyword": "call_id",
         "message": f"A result names the call {wrong}, and no call of this session has that id.",
-        "hint": "Post results with the call id of the required action, letter by letter.",
+        "hint": "Send results with the id of the call that they answer, letter by letter.",
     }
     if row["unread"]:
         hit |= {"severity": "warning", "confidence": "hint"}
