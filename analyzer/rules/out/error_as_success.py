@@ -2,7 +2,7 @@
 
 What it says: the result counts as successful, and its text is an error message, or an object that says so (`isError`,
 `success: false`, an error and nothing else, a status of 400 and above); or the host posted a failure and the server's
-item says completed.
+item says completed; or an execution failed, and the model was handed another text that does not say so.
 Why it matters: retries, alarms and approvals look at the flag. The model is told that all is well, and goes on.
 Bad:
     tool get_order {"type":"object","properties":{}}
@@ -17,7 +17,8 @@ Good:
     result c2 ok {"total":12,"error":null}
     call c3 run_tests
     result c3 ok Error: 2 of 40 failed
-Blind spots: wires without a flag (Responses, chat) can only tell a failure in words, so nothing is said of them. An
+Blind spots: wires without a flag (Responses, chat) can only tell a failure in words, so nothing is said of them, but
+where another record shows that the execution failed. An
 output that its contract accepts is lawful whatever it says.
 """
 
@@ -53,12 +54,18 @@ _BESIDE = {
     *("data", "result"),
 }
 _ERRORS = ("error", "errors", "error_message", "errorMessage", "error_code", "errorCode", "exception")
+# Words by which a text tells of a failure, however it is put.
+_TELLS = (
+    r"(?i)error|fail|exception|traceback|panic|denied|refus|reject|invalid|unable|not able|can(?:not|'t| not)"
+    r"|could ?n[o']t|not found|no such|not exist|missing|unknown|unsupported|not supported|unavailable|tim(?:ed|e) ?out|abort|cancel"
+    r"|forbidden|unauthori|not allowed|conflict|exceed|exit(?:ed)?\b.{0,20}[1-9]|sorry|wrong|problem|try again"
+)
 _STATUS = ("status", "statusCode", "status_code", "http_status", "code")
 
 
 def check(trace: Trace) -> pl.DataFrame:
     """Successful results that tell of a failure, and results whose two ends disagree."""
-    return pl.concat([hits(_dressed(trace)), _lost(trace)])
+    return pl.concat([hits(_dressed(trace)), _lost(trace), hits(_kept_back(trace))])
 
 
 def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
@@ -151,3 +158,42 @@ def _lost(trace: Trace) -> pl.DataFrame:
         }
         for result, _, good, pointer, bad, bad_pointer in both.iter_rows()
     )
+
+
+def _kept_back(trace: Trace) -> Iterator[dict[str, Any]]:
+    """Failed executions of which the model was told something else, on a wire without a flag."""
+    shown = trace.result_sightings
+    ran = shown.filter((shown["stage"] == "executor") & ~shown["success"])
+    if ran.is_empty():
+        return
+    ran = ran.select("result", ran_text="text", ran_error="error", ran_event="event", ran_pointer="pointer")
+    told = shown.filter(
+        pl.col("stage") != "executor", pl.col("success").is_null(), pl.col("text").str.strip_chars().str.len_chars() > 0
+    ).join(ran.unique("result", keep="first", maintain_order=True), on="result")
+    passed_on = pl.any_horizontal(
+        pl.col("text").str.contains(pl.col(name), literal=True).fill_null(value=False)
+        for name in ("ran_text", "ran_error")
+    )
+    # A flag elsewhere says it, or `_lost` does.
+    flagged = shown.filter(shown["success"].is_not_null() & (shown["stage"] != "executor"))["result"].drop_nulls()
+    silent = told.filter(~pl.col("text").str.contains(_TELLS), ~passed_on, ~pl.col("result").is_in(flagged.implode()))
+    tools = trace.results.select("result", "tool").filter(
+        ~pl.col("tool").is_in(error_speakers(trace)).fill_null(value=False)
+    )
+    rows = (
+        silent.join(tools, on="result")
+        .sort("result", "seq", "event")
+        .unique("result", keep="first", maintain_order=True)
+    )
+    for row in rows.sort("result").iter_rows(named=True):
+        said = short(row["text"].strip(), 60)
+        yield {
+            "result": row["result"],
+            "event": row["event"],
+            "pointer": row["pointer"],
+            "message": f"The execution failed, and what the model was told does not say so: {said}.",
+            "hint": "Hand the failure on in words where the wire has no flag for it.",
+            "confidence": "likely",
+            "keyword": "kept back",
+            "related": [place(row["ran_event"], row["ran_pointer"], "failed")],
+        }

@@ -153,6 +153,30 @@ def test_error_as_success_is_found(text: str) -> None:
     assert len(hits(error_as_success.check, trace(results=[result(text)]))) == 1
 
 
+def kept_back(told: str, *, ran: str = "boom", tool: str = "function::find", **more: Any) -> list[Row]:
+    rows = [
+        {"stage": "executor", "success": False, "text": ran, "error": None, "event": 4, "seq": 4},
+        {"stage": "history", "success": None, "text": told, "error": None, "event": 6, "seq": 6} | more,
+    ]
+    return hits(
+        error_as_success.check,
+        trace(
+            results=[result(ran, success=False, tool=tool, wire="otlp")],
+            result_sightings=[{"result": 1, "pointer": "", "wire": "otlp"} | row for row in rows],
+        ),
+    )
+
+
+def test_a_failed_execution_has_to_be_told_to_the_model() -> None:
+    [found] = kept_back("All is well.")
+    assert (found["event"], found["confidence"]) == (6, "likely")
+    for told in ("The tool failed.", "boom, they say", "Sorry, that did not work", "", "Exit code 3"):
+        assert kept_back(told) == [], told
+    assert kept_back("All is well.", tool="function::run_tests") == []
+    assert kept_back("All is well.", stage="executor") == []
+    assert len(kept_back("All is well.", success=True)) == 1  # the flag is lost, and that is said
+
+
 @pytest.mark.parametrize(
     "row",
     [
