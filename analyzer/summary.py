@@ -72,7 +72,8 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
     client = (trace.calls["owed_by"] == "client") & (trace.calls["wire"] != ACTIONS)
     yield "has", "owed", listed + int(client.sum() or 0)
     yield "has", "posts", int((trace.result_sightings["stage"] == "post").sum())
-    yield "has", "approvals", trace.approvals.height
+    bound = trace.tables["text"].str.contains('"require_approval"', literal=True).sum()
+    yield "has", "approvals", trace.approvals.height + int(bound)
     promised = int((trace.offers["role"] == "output").sum()) + int((trace.contracts["role"] == "output").sum())
     yield "has", "output schemas", promised
     yield "has", "final schema", int((trace.contracts["role"] == "final").sum())

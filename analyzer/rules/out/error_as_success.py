@@ -57,8 +57,8 @@ _ERRORS = ("error", "errors", "error_message", "errorMessage", "error_code", "er
 # Words by which a text tells of a failure, however it is put.
 _TELLS = (
     r"(?i)error|fail|exception|traceback|panic|denied|refus|reject|invalid|unable|not able|can(?:not|'t| not)"
-    r"|could ?n[o']t|not found|no such|not exist|missing|unknown|unsupported|not supported|unavailable|tim(?:ed|e) ?out|abort|cancel"
-    r"|forbidden|unauthori|not allowed|conflict|exceed|exit(?:ed)?\b.{0,20}[1-9]|sorry|wrong|problem|try again"
+    r"|could ?n[o']t|not found|no such|not exist|missing|unknown|unsupported|not supported|unavailable|tim(?:ed|e) ?out"
+    r"|abort|cancel|forbidden|unauthori|not allowed|conflict|exceed|exit(?:ed)?\b.{0,20}[1-9]|sorry|wrong|problem"
 )
 _STATUS = ("status", "statusCode", "status_code", "http_status", "code")
 
@@ -170,9 +170,10 @@ def _kept_back(trace: Trace) -> Iterator[dict[str, Any]]:
     told = shown.filter(
         pl.col("stage") != "executor", pl.col("success").is_null(), pl.col("text").str.strip_chars().str.len_chars() > 0
     ).join(ran.unique("result", keep="first", maintain_order=True), on="result")
+    # Whole or in part, or with more around it.
+    both = [(pl.col("text"), pl.col(name)) for name in ("ran_text", "ran_error")]
     passed_on = pl.any_horizontal(
-        pl.col("text").str.contains(pl.col(name), literal=True).fill_null(value=False)
-        for name in ("ran_text", "ran_error")
+        a.str.contains(b, literal=True).fill_null(value=False) for pair in both for a, b in (pair, reversed(pair))
     )
     # A flag elsewhere says it, or `_lost` does.
     flagged = shown.filter(shown["success"].is_not_null() & (shown["stage"] != "executor"))["result"].drop_nulls()

@@ -37,6 +37,7 @@ import polars as pl
 
 from analyzer.rules.canonical import canonical, difference
 from analyzer.rules.hits import hits, place
+from analyzer.rules.run.policies import policies
 from analyzer.trace import Trace
 
 _HINT = "Bind the approval to the arguments it was asked for, use it once, and check both before the tool runs."
@@ -111,7 +112,9 @@ def _first(entries: Iterable[_Entry | None]) -> _Request | None:
 
 def check(trace: Trace) -> pl.DataFrame:
     """Every call that ran, held against the approval requests of its tool before it."""
-    if trace.approvals.is_empty():
+    policy = policies(trace)
+    always = set(policy.filter(policy["policy"] == "always")["call"])
+    if trace.approvals.is_empty() and not always:
         return hits(())
     decisions = trace.approvals.filter(pl.col("stage") == "decision")
     decided = decisions.sort("seq", "event").unique(["session", "request_id"], keep="last", maintain_order=True)
@@ -128,7 +131,11 @@ def check(trace: Trace) -> pl.DataFrame:
         )
         .with_columns(decision=pl.coalesce("told", "decision"))
     )
-    judged = decisions.select("session").unique()
+    # Where requests are recorded and no decision is, nothing is known; where neither is, there was none.
+    unasked = trace.sessions.filter("from_start").join(
+        trace.approvals.filter(pl.col("stage") != "policy"), on="session", how="anti"
+    )
+    judged = pl.concat([decisions.select("session"), unasked.select("session")]).unique()
     ran = (
         trace.calls.join(judged, on="session", how="semi")
         .filter(pl.col("result").is_not_null() | pl.col("status").is_in(["completed", "failed"]))
@@ -137,13 +144,10 @@ def check(trace: Trace) -> pl.DataFrame:
         .sort("done", "call")
         .select("session", "server", "name", "call", "call_id", "text", "done", failed=pl.col("outcome") == "error")
     )
-    always = trace.approvals.filter(pl.col("policy") == "always").select("session", "server", "name").unique()
-    return hits(_judge(asked, ran, set(always.iter_rows())))
+    return hits(_judge(asked, ran, always))
 
 
-def _judge(
-    asked: pl.DataFrame, ran: pl.DataFrame, always: set[tuple[str, str | None, str | None]]
-) -> Iterator[dict[str, Any]]:
+def _judge(asked: pl.DataFrame, ran: pl.DataFrame, always: set[int]) -> Iterator[dict[str, Any]]:
     # By tool: those for any arguments and, by their one spelling, those for these; all of the tool under ALL.
     requests: dict[tuple[str, str | None, str | None], dict[Any, _Queue]] = {}
     for number, row in enumerate(asked.iter_rows(named=True)):
@@ -165,7 +169,7 @@ def _judge(
         same = [queues[key] for queues in open_to for key in (None, mine) if key in queues]
         for queue in (*every, *same):
             queue.advance(row["done"])
-        found = _fault(row, every, same, always=tool in always)
+        found = _fault(row, every, same, always=row["call"] in always)
         if found is None:
             continue
         how, message, about = found

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
+from analyzer.rules.run.policies import policies
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
@@ -25,19 +27,13 @@ def check(trace: Trace) -> pl.DataFrame:
     """Executed calls of writing tools under the policy `never`."""
     ran = trace.calls.filter(
         pl.col("name").is_in(sorted(trace.settings.writes)), pl.col("outcome").is_in(["ok", "unknown"])
-    ).select("session", "call", "seq", "name", "server")
-    policies = trace.approvals.filter(pl.col("policy").is_not_null()).select(
-        "session", "policy", for_server="server", for_name="name", at="seq", policy_event="event"
-    )
-    about = (pl.col("for_server").is_null() | (pl.col("for_server") == pl.col("server"))) & (
-        pl.col("for_name").is_null() | (pl.col("for_name") == pl.col("name"))
-    )
+    ).select("call", "name")
+    if ran.is_empty():
+        return NONE
     return (
-        ran.join(policies, on="session")
-        .filter(about.fill_null(value=False), pl.col("at") <= pl.col("seq"))
-        .sort("call", "at", "policy_event")
-        .unique("call", keep="last", maintain_order=True)
+        ran.join(policies(trace), on="call")
         .filter(pl.col("policy") == "never")
+        .sort("call")
         .select(
             "call",
             keyword=pl.lit("policy"),

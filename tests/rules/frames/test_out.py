@@ -170,7 +170,7 @@ def kept_back(told: str, *, ran: str = "boom", tool: str = "function::find", **m
 def test_a_failed_execution_has_to_be_told_to_the_model() -> None:
     [found] = kept_back("All is well.")
     assert (found["event"], found["confidence"]) == (6, "likely")
-    for told in ("The tool failed.", "boom, they say", "Sorry, that did not work", "", "Exit code 3"):
+    for told in ("The tool failed.", "boom, they say", "oom", "Sorry, that did not work", "", "Exit code 3"):
         assert kept_back(told) == [], told
     assert kept_back("All is well.", tool="function::run_tests") == []
     assert kept_back("All is well.", stage="executor") == []

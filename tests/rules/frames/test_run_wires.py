@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -135,6 +136,29 @@ def test_a_call_without_the_approval_that_its_server_always_needs() -> None:
     assert (hit["keyword"], hit["confidence"]) == ("missing", "likely")
     auto = trace(calls=[call(1, CODEX, server="s", result=0)], approvals=[decision, {**policy, "policy": "never"}])
     assert hits(approval_mismatch.check, auto) == []
+
+
+def test_the_policy_of_a_server_stands_in_the_tool_table() -> None:
+    def told(check: Any, wanted: Any, **more: Any) -> list[str]:
+        entry = {"type": "mcp", "server_label": "s", "require_approval": wanted}
+        made = trace(
+            Settings(writes=frozenset("f")),
+            sessions=[{"session": "s1", "from_start": True} | more],
+            tables=[{"table": "t", "shape": "responses", "text": json.dumps([entry])}],
+            showings=[{"session": "s1", "event": at(0), "seq": 0, "scope": "all", "table": "t", "pointer": "/tools"}],
+            calls=[call(1, "openai-responses", server="s", kind="mcp", outcome="ok", status="completed")],
+        )
+        return [hit["keyword"] for hit in hits(check, made)]
+
+    assert told(write_unapproved.check, "never") == ["policy"]
+    assert told(write_unapproved.check, "always") == []
+    assert told(write_unapproved.check, {"never": {"tool_names": ["f"]}}) == ["policy"]
+    assert told(write_unapproved.check, {"never": {"tool_names": ["g"]}, "always": {}}) == []
+    assert told(write_unapproved.check, {"never": 5}) == told(write_unapproved.check, None) == []
+    assert told(approval_mismatch.check, "always") == ["missing"]
+    assert told(approval_mismatch.check, "always", from_start=False) == []
+    assert told(approval_mismatch.check, "never") == []
+    assert told(approval_mismatch.check, {"always": {"tool_names": ["f"]}}) == ["missing"]
 
 
 def test_the_same_words_resent_after_an_error_do_not_ask_again() -> None:
