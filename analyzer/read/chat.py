@@ -19,15 +19,13 @@ from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
 from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.members import held, listed
 from analyzer.read.openai import ollama
-from analyzer.read.openai.chunks import Choice as Piece
-from analyzer.read.openai.chunks import Chunk, Pieces, chunks_of, pieces_of
+from analyzer.read.openai.chunks import Chunk, chunks_of, pieces_of
 from analyzer.read.openai.completions import (
     LISTS,
     ROLES,
     Body,
     Choice,
     Failure,
-    Parameters,
     Record,
     body_of,
     choices_of,
@@ -35,19 +33,18 @@ from analyzer.read.openai.completions import (
     is_url,
     knows,
     list_in,
-    parameters_of,
     record_of,
+    table_in,
     wire_of,
 )
 from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.exchange import STRANGE, exchange_of
 from analyzer.read.openai.messages import refused, said_in, said_of
 from analyzer.read.openai.recorded import is_exchange
+from analyzer.read.openai.streams import CHUNK, Streams
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of
-
-_CHUNK = "chat.completion.chunk"
 
 
 class OpenAIChat(RecordAdapter[Record]):
@@ -79,7 +76,7 @@ class OpenAIChat(RecordAdapter[Record]):
         self._exchanges = 0
         self._dialogue = Dialogue(self.name, rows, said_of)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
-        self._stream: Pieces | None = None
+        self._streams = Streams(self._dialogue)
         self._ollama = ollama.Replies(self._dialogue)
         self._memories = (self._dialogue,)
 
@@ -97,7 +94,7 @@ class OpenAIChat(RecordAdapter[Record]):
         others = super().read(block)
         # Where most are exchanges a bare body is looked for in vain.
         self._records.usual = None if self._exchanges > len(block.raw) // 2 else self._bodies
-        for stream in (self._stream, self._ollama.open):
+        for stream in (self._streams.latest, self._ollama.open):
             if stream is not None:  # it may end in the next block
                 stream.place = self._records.placed(block, stream.place)
         return others
@@ -116,8 +113,8 @@ class OpenAIChat(RecordAdapter[Record]):
                 self._listed(body, name, place)
         elif body.error:
             return False
-        elif body.object == _CHUNK:
-            self._piece(choices, body.id or "", place, _CHUNK)
+        elif body.object == CHUNK:
+            self._streams.take(choices, body.id or "", place, CHUNK)
         else:
             said = [None if each.message is None else said_in(each.message) for each in choices]
             replies = [each for each in said if each is not None]
@@ -222,14 +219,14 @@ class OpenAIChat(RecordAdapter[Record]):
         if name == "traj" and record.task_id and session is None:
             trial = bytes(record.trial).decode() or "0"
             session = self._dialogue.name(f"task {bytes(record.task_id).decode()[:80]} trial {trial[:80]}")
-        tools, tools_to = _table(record)
+        tools, tools_to = table_in(record)
         ask = Ask([], LISTS[name], session, "", True, tools, tools_to, listing=bytes(getattr(record, name)))
         self._dialogue.ask(ask, place, wire=wire_of(ask.listing))
 
     def _request(self, record: Record | Body, model: str | None, name: str, listing: Raw, place: Place) -> None:
-        if self._stream is not None or self._ollama.open is not None:
+        if self._streams.latest is not None or self._ollama.open is not None:
             self._end()
-        session, (tools, tools_to) = record.session_id or record.conversation_id, _table(record)
+        session, (tools, tools_to) = record.session_id or record.conversation_id, table_in(record)
         ask = Ask([], LISTS[name], session, "", False, tools, tools_to, "chat", model, record.parallel_tool_calls)
         if record.response_format:
             ask.text_format = bytes(record.response_format).decode()
@@ -253,8 +250,8 @@ class OpenAIChat(RecordAdapter[Record]):
         """A response body, or a piece of a streamed one."""
         name = text_of(record.id)
         choices, faults = held(choices_of, record.choices, list[Choice]())
-        if record.object == _CHUNK or any(choice.delta and not choice.message for choice in choices):
-            self._piece(pieces_of(record.choices), name or "", place, record.object or "chunk")
+        if record.object == CHUNK or any(choice.delta and not choice.message for choice in choices):
+            self._streams.take(pieces_of(record.choices), name or "", place, record.object or "chunk")
             if first(record.error) == b"{":
                 self._failed(record, place)
             return
@@ -286,44 +283,13 @@ class OpenAIChat(RecordAdapter[Record]):
     def _streamed(self, chunks: Sequence[Chunk], place: Place) -> None:
         """The events of a streamed response that was kept as a text."""
         for chunk in chunks:
-            self._open(chunk.id or "", place).add(chunk.choices or ())
+            self._streams.of(chunk.id or "", place).add(chunk.choices or ())
             if chunk.error and first(chunk.error) == b"{":
                 self._end()
                 self._dialogue.fail(place)
 
-    def _piece(self, choices: Sequence[Piece], name: str, place: Place, native: str) -> None:
-        stream = self._open(name, place)
-        if not place.opaque:
-            self._dialogue.move(place)
-            self._dialogue.cursor.event(native, "delta", self._dialogue.session)
-        stream.add(choices)
-
-    def _open(self, name: str, place: Place) -> Pieces:
-        """The streamed reply of that name, which comes here."""
-        stream = self._stream
-        if stream is None or (name and stream.id and stream.id != name):
-            self._end()
-            stream = self._stream = Pieces(name, place)
-        stream.place = place
-        return stream
-
     def _end(self, *, ollama_too: bool = True) -> None:
-        """The streamed reply is whole, or it breaks off."""
+        """The streamed replies are whole, or they break off."""
         if ollama_too and self._ollama.open is not None:
             self._ollama.end()
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            place = msgspec.structs.replace(stream.place, opaque=True)
-            how: dict[str, Any] = {"native": _CHUNK, "reply": stream.id or None, "stage": "stream"}
-            if not stream.others:
-                self._dialogue.answer(stream.said(), place, stop=stream.stop, **how)
-            for index, each in sorted({0: stream, **stream.others}.items()) if stream.others else ():
-                how["reply"] = f"{stream.id or place.event}#{index}" if index else how["reply"]
-                self._dialogue.answer(unchosen(each.said(), each.stop), place, stop=each.stop, **how)
-
-
-def _table(record: Record | Body) -> tuple[bytes, str]:
-    """The text of a tool table, and where it stands."""
-    if isinstance(record, Record) and record.model_parameters and not record.tools:
-        return bytes(held(parameters_of, record.model_parameters, Parameters())[0].tools), "/model_parameters/tools"
-    return (bytes(record.tools), "/tools") if record.tools else (bytes(record.functions), "/functions")
+        self._streams.end()

@@ -406,3 +406,26 @@ def test_the_recorded_trajectories_have_the_counts_that_are_known() -> None:
     counts = counted(found)
     assert counts == {name: known.get(name, 0) for name in counts}
     assert found.frames["results"]["rank"].to_list() == [0] * known["results"]
+
+
+def test_streams_that_come_at_once_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    def piece(name: str, call: dict[str, Any] | None, stop: str | None = None) -> dict[str, Any]:
+        delta = {} if call is None else {"tool_calls": [{"index": 0, **call}]}
+        return {
+            "id": name,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": stop}],
+        }
+
+    log = [
+        piece(name, {"id": f"c{name}", "type": "function", "function": {"name": "look", "arguments": ""}})
+        for name in "ab"
+    ]
+    log += [piece(name, {"function": {"arguments": '{"at": "' + name + '"}'}}) for name in "ab"]
+    log += [piece(name, None, "tool_calls") for name in "ba"]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(*log))
+    found = audit([str(path)])
+    told = found.frames["calls"].select("call_id", "text", "status").rows()
+    assert sorted(told) == [("ca", '{"at": "a"}', None), ("cb", '{"at": "b"}', None)]
+    assert found.frames["events"]["event"].is_unique().all()

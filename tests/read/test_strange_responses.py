@@ -53,9 +53,10 @@ STRANGE: list[Any] = [
     {"status": 200, "body": {"kwargs": {"content": ""}}},
     {"status": 200, "body": "content='' additional_kwargs={'tool_calls': [f()]}"},
     {"status": 200, "body": ["odd"]},
+    {"status": 200, "payload": {"made": "up"}},
 ]
 REFUSED = {"status": 502, "body": "<html>no</html>"}
-NOTHING: list[Any] = [None, {}, {"status": 202}, {"status": 200, "body": ""}, REFUSED]
+NOTHING: list[Any] = [None, {}, {"status": 202, "headers": {"a": "b"}}, {"status": 200, "body": ""}, REFUSED]
 BARE = ("openai-chat", "anthropic-messages", "openai-responses", "gemini", "bedrock", "mcp-jsonrpc")
 
 

@@ -75,7 +75,8 @@ def exchange_of(record: Record) -> Exchange | None:
 
 def _says_something(raw: Raw, response: Response) -> bool:
     """Whether something came back that has to be read: no error, no receipt, no text that is told as cut."""
-    whole = response.body if first(response.body) else raw if response.status is None else ABSENT
+    bare = not response.body and first(raw) == b"{" and exchange.holds_more(raw)
+    whole = raw if bare or (response.status is None and not response.body) else response.body
     kind, text = first(whole), bytes(whole)
     if kind == b'"':
         told = held(decode_string, whole, "")[0].strip()

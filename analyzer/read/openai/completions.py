@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.members import held
 from analyzer.read.openai.chunks import Choice as Piece
 from analyzer.read.openai.messages import Plain
 from analyzer.read.openai.recorded import Recorded, enclosed_in, sure_of
@@ -116,6 +117,13 @@ def list_in(record: Record | Body) -> str | None:
         if raw and first(raw) == b"[":
             return name
     return None
+
+
+def table_in(record: Record | Body) -> tuple[bytes, str]:
+    """The text of a tool table, and where it stands."""
+    if isinstance(record, Record) and record.model_parameters and not record.tools:
+        return bytes(held(parameters_of, record.model_parameters, Parameters())[0].tools), "/model_parameters/tools"
+    return (bytes(record.tools), "/tools") if record.tools else (bytes(record.functions), "/functions")
 
 
 def knows(record: Any) -> float:

@@ -56,7 +56,25 @@ _skip = msgspec.json.Decoder(Raw).decode
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # How JSON begins; other texts may begin with a bracket too.
 _JSON = re.compile(rb"""\{\s*(?:["}]|$)|\[\s*(?:["{\[\]]|$)""")
-_MEMBERS = ("parsed_body", "json", "body", "postData", "content")
+_MEMBERS = ("parsed_body", "json", "body", "postData", "content", "body_raw", "raw_body", "rawBody")
+# What the half of an exchange may have beside a body.
+_BESIDE = frozenset(
+    {
+        *("status", "status_code", "code", "statusText", "status_text", "reason", "headers", "cookies", "ok", "url"),
+        *("httpVersion", "http_version", "redirectURL", "headersSize", "bodySize", "timestamp", "duration", "elapsed"),
+        *(
+            "version",
+            "request_id",
+            "ResponseMetadata",
+            "method",
+            "bytes",
+            "size",
+            "latency_ms",
+            "duration_ms",
+            *_MEMBERS,
+        ),
+    }
+)
 
 
 def exchange_in(raw: bytes | Raw) -> Exchange[Recorded] | None:
@@ -121,12 +139,17 @@ def _strange(raw: Raw, pointer: str) -> Body[Any] | None:
         half = _recorded(raw)
         member = next((name for name in _MEMBERS if first(getattr(half, name)) not in (b"", b"n")), None)
         if member is None:
-            return None
+            return Body((bytes(raw),), pointer, opaque=False) if holds_more(raw) else None
         raw, pointer = getattr(half, member), f"{pointer}/{member}"
         held = _recorded(raw) if first(raw) == b"{" else half
         raw = next((text for text in (held.text, held.string) if first(text) == b'"'), raw)
     text = _string(raw) if first(raw) == b'"' else bytes(raw).decode()
     return Body((text.strip().encode("utf-8", "replace"),), pointer, opaque=True) if text.strip() else None
+
+
+def holds_more(raw: Raw) -> bool:
+    """Whether a half of an exchange without a body has a member that no recorder has beside one."""
+    return not _BESIDE.issuperset([name for name, value in msgspec.json.decode(raw).items() if value])
 
 
 def says_something(body: Body[Any] | None) -> bool:
