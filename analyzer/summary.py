@@ -56,14 +56,18 @@ def counts_frame(rows: Iterable[tuple[str, str, int]]) -> pl.DataFrame:
 
 def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]]:
     kind, asking = pl.col("kind"), pl.col("type") == "request.create"
-    broken, unknown, asked = trace.events.select(
-        broken=(kind == "broken").sum(), unknown=(kind == "unknown").sum(), asked=asking.sum()
+    broken, unknown, asked, errors = trace.events.select(
+        broken=(kind == "broken").sum(),
+        unknown=(kind == "unknown").sum(),
+        asked=asking.sum(),
+        errors=(kind == "error").sum(),
     ).row(0)
     events = trace.events.height - broken
     yield "sessions", "", trace.sessions.height
     yield "events", "", events
     yield "calls", "", trace.calls.height
     yield "results", "", trace.results.height
+    yield "errors", "", errors
     yield "has", "schemas", trace.schemas.height
     yield "has", "tables", trace.showings["table"].drop_nulls().len()
     listed = trace.session_states["pending"].drop_nulls().len()
@@ -189,7 +193,7 @@ def summarise(
     unverifiable = _keyed(known, "unverifiable/verdict")
     base = judged + sum(unverifiable.values())
     return {
-        **{name: known.get((name, ""), 0) for name in ("sessions", "events", "calls", "results")},
+        **{name: known.get((name, ""), 0) for name in ("sessions", "events", "calls", "results", "errors")},
         "coverage": floor(judged / base * 10_000) / 10_000 if base else None,  # never rounded up to all
         "verdicts": {
             "valid": known.get(("verdict", "valid"), 0),

@@ -68,6 +68,20 @@ def hops(paper: Paper, audit: Audit) -> None:
         failed: Words = (str(hop["failed"]), "error") if hop["failed"] else "0"
         rows.append([hop["hop"], str(hop["seen"]), str(hop["judged"]), failed, _reasons(hop["unjudged"]) or "-"])
     paper.table(rows, indent=2, right=[1, 2, 3], wrap_last=True)
+    if (errors := errors_of(audit.summary)) is not None:
+        paper.wrapped(errors, indent=2, hang=2)
+
+
+def errors_of(summary: dict[str, Any]) -> str | None:
+    """How many errors the other side reported, and how to see them, in words; None where there are none."""
+    errors = summary.get("errors")
+    if not errors:
+        return None
+    are = "event is an error" if errors == 1 else "events are errors"
+    return (
+        f"{errors} {are} that a provider, server or host reported, and no finding: `analyzer query --over events "
+        "\"[?kind=='error']\"` shows what it says"
+    )
 
 
 def coverage(paper: Paper, audit: Audit) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer.report.accounts import REASONS, counted, covered, more_kinds, tallied
+from analyzer.report.accounts import REASONS, counted, covered, errors_of, more_kinds, tallied
 from analyzer.report.borne import Borne, borne_of
 from analyzer.report.finding import CHANNELS, meant, origin, place_of
 from analyzer.report.json import records
@@ -143,6 +143,8 @@ def _unjudged(audit: Audit) -> Iterator[str]:
     lines += [
         f"- {count} `{reason}`: {REASONS.get(reason, '')}" for reason, count in sorted(verdicts["unverifiable"].items())
     ]
+    if (errors := errors_of(audit.summary)) is not None:
+        lines.append(f"- {errors}")
     by_reason: dict[str, list[str]] = {}
     for each in audit.summary["rules_not_run"]:
         by_reason.setdefault(each["reason"], []).append(each["rule"])

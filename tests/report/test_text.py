@@ -110,6 +110,12 @@ def test_statistics_count_by_rule_and_tell_no_finding() -> None:
     assert "Look the order up first." not in shown
 
 
+def test_errors_that_the_other_side_reported_are_counted() -> None:
+    assert "error that a provider" not in text()
+    shown = " ".join(text(hops=BARE, summary={"errors": 1}).split())
+    assert "1 event is an error that a provider, server or host reported, and no finding: `analyzer query" in shown
+
+
 BARE = [{"hop": "result", "seen": 4, "judged": 0, "failed": 0, "unjudged": {"no_output_contract": 4}}]
 
 
