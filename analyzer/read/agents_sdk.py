@@ -89,11 +89,13 @@ class AgentsSdk(RecordAdapter[Record]):
         return others
 
     def _alone(self, record: Record, place: Place) -> bool:
+        self._spans.forget(place.event)
         self._cursor.move(place)
         self._cursor.event(record.object or record.type or "record", "notice", None)
         return True
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
+        self._spans.forget(place.event)
         self._cursor.move(place)
         return self._taken(record, raw, place)
 

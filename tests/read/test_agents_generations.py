@@ -191,3 +191,11 @@ def test_the_frames_of_the_sample_are_these() -> None:
 @given(st.data())
 def test_no_mutation_raises_or_loses_a_record(data: st.DataObject) -> None:
     assert_nothing_lost(data.draw(mutations(SAMPLE)))
+
+
+def test_a_span_with_members_of_other_types_costs_no_other_span_of_its_body(tmp_path: Path) -> None:
+    odd = span("f2", "t1", type="function", name="look", input="{}", output="fine", mcp_data={"server": 5})
+    found = audited(tmp_path, {"data": [ran("f1", "t1", {"city": "A"}), odd]}, ran("f3", "t1", {"city": "B"}))
+    assert found.frames["calls"].height == found.frames["results"].height
+    assert found.frames["calls"]["text"].to_list()[-1] == '{"city": "B"}'
+    assert found.frames["calls"].height >= 2

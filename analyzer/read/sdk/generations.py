@@ -102,7 +102,6 @@ class Generations:
         event, opaque = self._cursor.event("generation", kind, trace, turn=turn, when=record.started_at)
         if record.id is not None and (trace, record.id) in known.spans:
             return  # posted again
-        known.spans[trace, record.id] = None
         self._settings(span, event, trace, opaque=opaque)
         spot = _Spot(event, trace, turn, record.id, "")
         seen: Counter[int] = Counter()
@@ -118,6 +117,7 @@ class Generations:
             self._said(said_of(message), spot._replace(to="" if opaque else to))
         if (span.output and bytes(span.output) not in (b"null", b"[]") and not said) or any(map(_is_strange, said)):
             self._rows.faults.append((event, trace, *Fault("unknown_item", "/span_data/output", _STRANGE)))
+        known.spans[trace, record.id] = None
 
     def _settings(self, span: Span, event: int, trace: str | None, *, opaque: bool) -> None:
         try:
