@@ -12,11 +12,15 @@ import polars as pl
 from analyzer.findings.deciding import borne
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.debts import ACTIONS
+from analyzer.rules.drift.pin_drift import PINNED
 from analyzer.trace import Trace
 
 UNFOLLOWED = "unfollowed"
 """Of COUNTS: by session, the ids that stand on too many rows to be followed through it."""
 COUNTS = pl.Schema({"what": pl.String, "key": pl.String, "count": pl.Int64})
+
+FINAL_PROMISE = "final promise"
+"""Of COUNTS, under `has`: how often an object is promised as the final answer."""
 
 HOPS = ("session create", "definition", "model call", "result", "MCP", "event stream", "final object")
 
@@ -32,11 +36,17 @@ NEEDS: dict[str, tuple[str, str]] = {
     "CALL007": ("posts", "no posted results are recorded"),
     "CALL008": ("posts", "no posted results are recorded"),
     "CALL013": ("debts", "the log has no lists of required actions"),
+    "DRIFT004": ("pins", "no pins are given"),
+    "DRIFT007": ("gates", "no gate records of a host are recorded"),
     "FINAL001": ("final schema", "no schema of the final answer is given; --final-schema supplies it"),
+    "FINAL002": (FINAL_PROMISE, "no schema of the final answer is given; --final-schema supplies it"),
+    "FINAL004": ("ledger", "no ledger fields are configured"),
     "OUT004": ("output schemas", "no output schema is recorded or given; --contracts supplies them"),
     "OUT005": ("output schemas", "no output schema is recorded or given; --contracts supplies them"),
     "RUN001": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
+    "RUN002": ("gates", "no gate records of a host are recorded"),
     "RUN005": ("approvals", "no approvals are recorded"),
+    "RUN013": ("writes", "no tool is declared writing"),
     "TOOL001": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
     "TOOL003": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
     "DRIFT002": ("tables", "no tool table is recorded"),
@@ -80,7 +90,13 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
     yield "has", "approvals", trace.approvals.height + int(bound)
     promised = int((trace.offers["role"] == "output").sum()) + int((trace.contracts["role"] == "output").sum())
     yield "has", "output schemas", promised
-    yield "has", "final schema", int((trace.contracts["role"] == "final").sum())
+    final = int((trace.contracts["role"] == "final").sum())
+    yield "has", "final schema", final
+    yield "has", FINAL_PROMISE, final + promised_by_format(trace.sessions)
+    yield "has", "pins", int(trace.contracts["file"].str.contains(PINNED).sum())
+    yield "has", "gates", trace.gates.height
+    yield "has", "ledger", len(trace.settings.ledger)
+    yield "has", "writes", len(trace.settings.writes)
     if trace.contracts.height:
         for server, name, count in trace.calls.group_by("server", "name").len().iter_rows():
             yield "called", msgspec.json.encode((server, name)).decode(), count
@@ -118,6 +134,11 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
     answers = judged["final"] or finals_of(trace.messages).height
     yield "seen", "final object", answers
     yield "unjudged/final object", "no_final_schema", answers - judged["final"]
+
+
+def promised_by_format(sessions: pl.DataFrame) -> int:
+    """The sessions whose text format promises an object."""
+    return int(sessions["text_format"].str.contains('"json_', literal=True).sum())
 
 
 def definitions(schemas: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:

@@ -244,6 +244,18 @@ def test_the_rule_ran_where_a_client_owes_results(tmp_path: Path) -> None:
     }
 
 
+def test_rules_without_anything_to_look_at_are_listed(tmp_path: Path) -> None:
+    made = audited(tmp_path, chat(), replied({"role": "assistant", "content": "No."}, "stop"))
+    idle = {each["rule"] for each in made.summary["rules_not_run"]}
+    assert idle >= {"DRIFT004", "DRIFT007", "RUN002", "FINAL001", "FINAL002", "FINAL004", "RUN013"}
+    gate = {"check": "f", "schema": "parameters", "pass": [], "fail": [], "execute": True}
+    asked = chat() | {"response_format": {"type": "json_object"}}
+    made = audited(tmp_path, asked, replied({"role": "assistant", "content": "{}"}, "stop"), gate)
+    idle = {each["rule"] for each in made.summary["rules_not_run"]}
+    assert not idle & {"DRIFT007", "RUN002", "FINAL002"}
+    assert idle >= {"DRIFT004", "FINAL001", "FINAL004", "RUN013"}
+
+
 def test_a_list_of_messages_that_grows_is_no_request(tmp_path: Path) -> None:
     calls = called(a='{"city":"x"}', b='{"city":"y"}')
     assert told(tmp_path, {"messages": [ASKED, calls, tool("a")]}) == set()

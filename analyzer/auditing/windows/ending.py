@@ -21,7 +21,7 @@ from analyzer.frames import VERDICTS, VIOLATIONS, Frames
 from analyzer.read.spilled.spill import Large
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.engine import complete, run
-from analyzer.summary import COUNTS, UNFOLLOWED, counts_frame, counts_of, finals_of
+from analyzer.summary import COUNTS, FINAL_PROMISE, UNFOLLOWED, counts_frame, counts_of, finals_of, promised_by_format
 from analyzer.trace import Settings, Trace
 
 _FINAL = "final object"
@@ -147,8 +147,9 @@ class Ending:
         counts = self._shelf.whole("counts").group_by("what", "key").agg(pl.col("count").sum())
         known = {(what, key): count for what, key, count in counts.iter_rows()}
         asked = known.get(("judged", "session create"), 0)
-        more = [("sessions", "", self._globals["sessions"].height)]
-        if not asked and self._globals["sessions"].height:
+        sessions = self._globals["sessions"]
+        more = [("sessions", "", sessions.height), ("has", FINAL_PROMISE, promised_by_format(sessions))]
+        if not asked and sessions.height:
             more += [("seen", "session create", 1), ("unjudged/session create", "request_not_recorded", 1)]
         more.append((UNFOLLOWED, self._whole.session or "(unrecorded)", self._index.links.unlinked))
         if not known.get(("seen", _FINAL)):
