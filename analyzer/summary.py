@@ -10,11 +10,12 @@ import msgspec
 import polars as pl
 
 from analyzer.findings.deciding import borne
-from analyzer.rules.catalogue import Rule
+from analyzer.rules.catalogue import RULES, Rule
 from analyzer.rules.debts import ACTIONS
 from analyzer.rules.drift.pin_drift import PINNED
 from analyzer.trace import Trace
 
+NOT_SELECTED = "it was not selected"
 UNFOLLOWED = "unfollowed"
 """Of COUNTS: by session, the ids that stand on too many rows to be followed through it."""
 COUNTS = pl.Schema({"what": pl.String, "key": pl.String, "count": pl.Int64})
@@ -195,13 +196,15 @@ def hops(counts: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def rules_not_run(counts: pl.DataFrame, rules: Sequence[Rule]) -> list[dict[str, str]]:
-    """The rules that had nothing to look at, with the reason."""
-    known = _lookup(counts)
-    return [
-        {"rule": rule.code, "reason": NEEDS[rule.code][1]}
-        for rule in rules
-        if rule.code in NEEDS and not known.get(("has", NEEDS[rule.code][0]))
-    ]
+    """The rules that had nothing to look at or are none of `rules`, with the reason."""
+    known, chosen = _lookup(counts), {rule.code for rule in rules}
+    found = []
+    for rule in RULES:
+        if rule.code not in chosen:
+            found.append({"rule": rule.code, "reason": NOT_SELECTED})
+        elif rule.code in NEEDS and not known.get(("has", NEEDS[rule.code][0])):
+            found.append({"rule": rule.code, "reason": NEEDS[rule.code][1]})
+    return found
 
 
 def summarise(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analyzer.read import ADAPTERS
 from analyzer.report.borne import borne_of
 from analyzer.report.paper import Paper, Words
+from analyzer.rules.catalogue import RULES
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
@@ -123,15 +124,32 @@ def losses(paper: Paper, audit: Audit) -> None:
 
 
 def rules_not_run(paper: Paper, audit: Audit) -> None:
-    """Rules that had nothing to look at, by reason."""
+    """Rules that had nothing to look at or were not wanted, by reason."""
+    idle = idle_rules(audit.summary)
+    if idle:
+        paper.heading("Rules that did not run")
+    for rules, reason in idle:
+        paper.wrapped((rules, "name"), f": {visible(reason)}", indent=2, hang=2)
+
+
+def idle_rules(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """The rules that did not run and why, by reason; families of which none ran by their own names."""
     by_reason: dict[str, list[str]] = {}
-    for each in audit.summary["rules_not_run"]:
+    for each in summary["rules_not_run"]:
         by_reason.setdefault(each["reason"], []).append(each["rule"])
-    if not by_reason:
-        return
-    paper.heading("Rules that could not run")
-    for reason, rules in by_reason.items():
-        paper.wrapped((", ".join(rules), "name"), f": {visible(reason)}", indent=2, hang=2)
+    return [(", ".join(_families(rules)), reason) for reason, rules in by_reason.items()]
+
+
+def _families(rules: Sequence[str]) -> list[str]:
+    """Codes of rules, and for all of a family its name alone."""
+    whole: dict[str, list[str]] = {}
+    for rule in RULES:
+        whole.setdefault(rule.code.rstrip("0123456789"), []).append(rule.code)
+    told: list[str] = []
+    for family, codes in whole.items():
+        mine = [code for code in codes if code in rules]
+        told += [family] if len(mine) == len(codes) > 1 else mine
+    return told
 
 
 def inputs(paper: Paper, audit: Audit) -> None:

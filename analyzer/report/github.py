@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from analyzer.report.accounts import counted, covered, strange_files, tallied
+from analyzer.report.accounts import counted, covered, idle_rules, strange_files, tallied
 from analyzer.report.artifact import anchor, place
 from analyzer.report.borne import borne_of
 from analyzer.report.json import records
@@ -82,8 +82,8 @@ def _lines(audit: Audit) -> Iterator[str]:
 
 def _unjudged(summary: dict[str, Any]) -> str:
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(summary["verdicts"]["unverifiable"].items()))
-    rules = ", ".join(each["rule"] for each in summary["rules_not_run"])
-    return (f" Unverifiable: {reasons}." if reasons else "") + (f" Could not run: {rules}." if rules else "")
+    rules = ", ".join(rules for rules, _ in idle_rules(summary))
+    return (f" Unverifiable: {reasons}." if reasons else "") + (f" Did not run: {rules}." if rules else "")
 
 
 def _data(text: str) -> str:

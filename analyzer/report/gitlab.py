@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from analyzer.report.accounts import counted, strange_files, unjudged
+from analyzer.report.accounts import counted, idle_rules, strange_files, unjudged
 from analyzer.report.artifact import anchor, place, relative
 from analyzer.report.json import encoded, records
 from analyzer.visible import visible
@@ -80,5 +80,5 @@ def _unseen(audit: Audit, otherwise: str) -> Iterator[tuple[str, str, str, str]]
         yield "input-left-out", "info", otherwise, f"{strange}."
     for reason, count in sorted(audit.summary["verdicts"]["unverifiable"].items()):
         yield "unverifiable", "info", otherwise, unjudged(reason, count)
-    for each in audit.summary["rules_not_run"]:
-        yield "rule-not-run", "info", otherwise, f"{each['rule']} could not run: {visible(each['reason'])}."
+    for rules, reason in idle_rules(audit.summary):
+        yield "rule-not-run", "info", otherwise, f"{rules} did not run: {visible(reason)}."

@@ -2,7 +2,7 @@
 
 A rule fails where one of its findings decides by `--fail-on`. What decides nothing must be seen all the same, and the
 format has only one word that viewers show and that neither passes nor fails: such cases are `skipped` and say why. So
-are rules that could not run, and payloads that could not be judged.
+are rules that did not run, and payloads that could not be judged.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def _cases(audit: Audit, fail_on: str) -> Iterator[_Case]:
         if rule.code in crashes:
             yield _Case(suite, name, "error", "The rule crashed and judged nothing.", visible(crashes[rule.code]))
         elif mine.is_empty() and rule.code in reasons:
-            yield _Case(suite, name, "skipped", f"could not run: {visible(reasons[rule.code])}")
+            yield _Case(suite, name, "skipped", f"did not run: {visible(reasons[rule.code])}")
+        elif mine.is_empty() and not audit.summary["events"]:
+            yield _Case(suite, name, "skipped", "did not run: no event was read")
         elif mine.is_empty():
             yield _Case(suite, name)
         else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer.report.accounts import REASONS, counted, covered, errors_of, more_kinds, tallied
+from analyzer.report.accounts import REASONS, counted, covered, errors_of, idle_rules, more_kinds, tallied
 from analyzer.report.borne import Borne, borne_of
 from analyzer.report.finding import CHANNELS, meant, origin, place_of
 from analyzer.report.json import records
@@ -145,10 +145,7 @@ def _unjudged(audit: Audit) -> Iterator[str]:
     ]
     if (errors := errors_of(audit.summary)) is not None:
         lines.append(f"- {errors}")
-    by_reason: dict[str, list[str]] = {}
-    for each in audit.summary["rules_not_run"]:
-        by_reason.setdefault(each["reason"], []).append(each["rule"])
-    lines += [f"- could not run: {', '.join(rules)} ({visible(reason)})" for reason, rules in by_reason.items()]
+    lines += [f"- did not run: {rules} ({visible(reason)})" for rules, reason in idle_rules(audit.summary)]
     yield "\n".join(lines)
 
 

@@ -116,7 +116,7 @@ def _invocation(audit: Audit, *, left_out: int) -> dict[str, Any]:
             "level": "note",
             "descriptor": {"id": "rule-not-run"},
             "associatedRule": {"id": each["rule"], "index": _INDEXES[each["rule"]]},
-            "message": {"text": f"{each['rule']} could not run: {visible(each['reason'])}."},
+            "message": {"text": f"{each['rule']} did not run: {visible(each['reason'])}."},
         }
         for each in audit.summary["rules_not_run"]
     ]

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from analyzer.report.accounts import counted
-
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
@@ -36,7 +34,7 @@ class Untold:
     ) -> Untold:
         """The same of the members of an audit, saved ones included."""
         broken = [
-            f"{each['path']}: {each['unreadable']} of {counted(each['records'], 'record')} cannot be read"
+            f"{each['path']}: {each['unreadable']} of {each['records']} records cannot be read"
             for each in inputs
             if each["format"] and each["unreadable"]
         ]

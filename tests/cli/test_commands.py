@@ -72,7 +72,8 @@ def test_select_and_ignore_choose_rules(capsys: Caught, traces: Path) -> None:
         capsys, "audit", "--select", "arg", "--ignore", "args-schema-mismatch", traces / INCIDENT, "--statistics"
     )
     assert status == 0
-    assert "ARG001" not in out
+    assert "error     ARG001" not in out
+    assert "ARG001, CALL, DRIFT, FINAL, LOG, OUT, RUN, SAFE, TOOL: it was not selected" in out
 
 
 def test_output_goes_to_a_file_and_frames_are_kept(capsys: Caught, traces: Path, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_github_tells_what_was_not_seen() -> None:
     )
     assert [name for name, _, _ in found] == ["error", "error", "warning", "notice", "warning", "notice"]
     assert found[3][2] == "1 file of a folder is no log, and left out: logs/notes.md"
-    assert found[-1][2].endswith("Unverifiable: 2 schema_ambiguous. Could not run: OUT004.")
+    assert found[-1][2].endswith("Unverifiable: 2 schema_ambiguous. Did not run: OUT004.")
 
 
 @pytest.mark.parametrize("text", hostile.PAYLOADS)

@@ -98,7 +98,7 @@ def test_the_keyboard_alone_goes_everywhere(page: Page, sample: Path) -> None:
     page.press("4")
     page.until("return document.querySelector('.version')")
     page.press("5")
-    page.until("return document.querySelector('#view').innerText.includes('Rules that could not run')")
+    page.until("return document.querySelector('#view').innerText.includes('Rules that did not run')")
     page.press("?")
     assert page.run("return document.querySelector('dialog').open")
     page.press("Escape")

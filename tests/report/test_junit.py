@@ -46,6 +46,19 @@ def test_every_rule_is_a_case_and_passes_where_it_found_nothing() -> None:
     assert all(len(found[f"{rule.code} {rule.slug}"]) == 0 for rule in RULES)
 
 
+def test_rules_that_were_not_wanted_or_saw_nothing_do_not_pass(tmp_path: Path) -> None:
+    log = ROOT / "sample_traces" / "1-morning.ndjson"
+    found = cases(audited([str(log)], select=["ARG"]))
+    assert found["ARG001 args-schema-mismatch"].find("skipped") is None
+    skipped = found["RUN001 executed-despite-mismatch"].find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "did not run: it was not selected"
+    house = tmp_path / "house.jsonl"
+    house.write_text('{"level": 30}\n', encoding="utf-8")
+    found = cases(audited([str(house)]))
+    assert [rule.code for rule in RULES if found[f"{rule.code} {rule.slug}"].find("skipped") is None] == []
+
+
 def test_a_failure_tells_the_member_and_both_sides() -> None:
     failure = cases(audit(finding()))["ARG001 args-schema-mismatch"].find("failure")
     assert failure is not None

@@ -56,7 +56,7 @@ def test_what_was_not_judged_not_run_and_not_read_is_said() -> None:
     )
     for part in (
         "- 2 `schema_ambiguous`: the table changed about then",
-        "- could not run: OUT004 (no output schema is recorded)",
+        "- did not run: OUT004 (no output schema is recorded)",
         "- 1 of 20 records not read: `run.ndjson`",
         "- not recognised: `x.log`",
         "- note: `a suppression expired`",

@@ -10,6 +10,7 @@ import pytest
 from analyzer.findings.baseline import KNOWN
 from analyzer.report.paper import cells
 from analyzer.report.text import page
+from analyzer.rules.catalogue import RULES
 from tests.report.made import audit, finding, location, source
 
 RAN = {
@@ -108,6 +109,13 @@ def test_statistics_count_by_rule_and_tell_no_finding() -> None:
     shown = text(finding(), finding(fingerprint="f2", session="s2"), finding(**NOTE), statistics=True)
     assert re.search(r"^ +2 +1 +2 +error +ARG001 +args-schema-mismatch$", shown, flags=re.MULTILINE)
     assert "Look the order up first." not in shown
+
+
+def test_rules_that_were_not_wanted_are_told_by_family() -> None:
+    idle = [{"rule": rule.code, "reason": "it was not selected"} for rule in RULES if rule.code != "ARG001"]
+    shown = " ".join(text(summary={"rules_not_run": idle}).split())
+    assert "ARG002, ARG003" in shown
+    assert "CALL, DRIFT, FINAL, LOG, OUT, RUN, SAFE, TOOL: it was not selected" in shown
 
 
 def test_errors_that_the_other_side_reported_are_counted() -> None:

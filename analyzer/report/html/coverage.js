@@ -21,6 +21,6 @@ function inputs() {
 }
 
 function coveragePage() {
-  return el("div", { class: "page" }, warnings(), el("div", { class: "columns" }, block("Verdicts", verdicts(), reasons()), OVERVIEW.summary.rules_not_run.length > 0 && block("Rules that could not run", idle())),
+  return el("div", { class: "page" }, warnings(), el("div", { class: "columns" }, block("Verdicts", verdicts(), reasons()), OVERVIEW.summary.rules_not_run.length > 0 && block("Rules that did not run", idle())),
     block("Hops", hops()), block("Inputs", inputs()), el("p", { class: "dim" }, `Written by Session Trace Analyzer ${OVERVIEW.version}. This file fetches nothing.`));
 }

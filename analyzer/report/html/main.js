@@ -54,7 +54,7 @@ const MOST_PRINTED = 60;
 addEventListener("beforeprint", () => {
   const found = filtered(), told = found.slice(0, MOST_PRINTED);
   paper.replaceChildren(el("div", { class: "page" }, warnings(), figures(), block("Where to look first", faultList(25)), block("Verdicts", verdicts(), reasons()), block("Hops", hops()),
-    OVERVIEW.summary.rules_not_run.length > 0 && block("Rules that could not run", idle()),
+    OVERVIEW.summary.rules_not_run.length > 0 && block("Rules that did not run", idle()),
     block("Findings", found.length > told.length && el("p", {}, `The first ${number(told.length)} of ${number(found.length)}; the filters of the page choose which.`), told.map((finding) => el("article", {}, findingSheet(finding, true)))),
     block("Inputs", inputs())));
 });
