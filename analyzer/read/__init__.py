@@ -21,6 +21,7 @@ from analyzer.read.gemini_live import GeminiLive
 from analyzer.read.inspect import Inspect
 from analyzer.read.interactions import Interactions
 from analyzer.read.langfuse import Langfuse
+from analyzer.read.langsmith import LangSmith
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.otel import OpenTelemetry
@@ -56,6 +57,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Bfcl,
     VercelAI,
     Langfuse,
+    LangSmith,
     GateRecords,
 )
 

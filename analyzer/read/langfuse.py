@@ -54,6 +54,11 @@ class Observation(msgspec.Struct, gc=False):
     tool_definitions: Any = None
     data: list[Any] | None = None
 
+    @property
+    def unread(self) -> bool:
+        """Whether the arguments of a tool are there and cannot be read."""
+        return False
+
     def named(self) -> Observation:
         """The same under the names of the API; tables that the service exports have others."""
         self.traceId, self.startTime = self.traceId or self.trace_id, self.startTime or self.start_time
@@ -85,8 +90,13 @@ class Langfuse(RecordAdapter[Observation]):
         "Payloads are kept as texts in texts: a pointer leads to the outermost one.",
     )
 
+    members: ClassVar[tuple[str, str]] = ("input", "output")
+    """Where an observation has what was given and what came of it."""
+    wrapped: ClassVar[bool] = False
+    """Whether what came of a tool is the one member of an object."""
+
     def __init__(self, source: int, rows: Rows) -> None:
-        self._records = Decoding(source, rows, _record, self.knows)
+        self._records: Decoding[Any] = Decoding(source, rows, self.observed, self.knows)
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, said_in, executed=True)
         memory = rows.shared.setdefault(f"{self.name} calls", ({}, {}))
@@ -94,6 +104,11 @@ class Langfuse(RecordAdapter[Observation]):
         """The calls of a session that no observation shows to be run."""
         self._runs: dict[tuple[str, str | None], int] = memory[1]
         self._memories = (self._dialogue,)
+
+    @staticmethod
+    def observed(raw: bytes) -> Observation:
+        """Read a record."""
+        return _record(raw)
 
     @staticmethod
     def knows(record: Any) -> float:
@@ -158,10 +173,9 @@ class Langfuse(RecordAdapter[Observation]):
         self._generation(record, place, session, members)
         return True
 
-    def _generation(
-        self, one: Observation, here: Place, session: str, members: Sequence[str] = ("input", "output")
-    ) -> None:
+    def _generation(self, one: Observation, here: Place, session: str, members: Sequence[str] | None = None) -> None:
         """A call of the model; `members` are those that hold what was sent and what it said."""
+        members = members or self.members
         value, layers = unpacked(one.input)
         messages, to = messages_of(value)
         at = msgspec.structs.replace(here, pointer=f"{here.pointer}/{members[0]}", opaque=layers > 0)
@@ -209,7 +223,10 @@ class Langfuse(RecordAdapter[Observation]):
             self._invoker(one, here, session, asked["messages"])
             return
         told, _ = unpacked(one.metadata)
-        gave = opened(one.output)
+        gave, to = opened(one.output), f"/{self.members[1]}"
+        if self.wrapped and isinstance(gave, dict) and gave.keys() == {"output"}:
+            one.output, to = gave["output"], f"{to}/output"
+            gave = opened(one.output)
         whole = gave if isinstance(gave, dict) and "tool_call_id" in gave and "content" in gave else None
         called = call_of(asked, "") if isinstance(asked, dict) and asked.get("type") == "tool_call" else None
         call_id = (called.call_id if called is not None else None) or call_id_in(asked, told, whole)
@@ -217,6 +234,7 @@ class Langfuse(RecordAdapter[Observation]):
         named = isinstance(asked, dict) and (called is not None or call_id_in(asked) is not None)
         inner = asked.get("args", asked.get("arguments")) if named else None
         text, container = contained(inner if inner is not None else asked if layers < 2 else one.input)
+        text = None if one.unread else text
         pair_id, name, emission = self._pair(session, call_id, name, text)
         self._dialogue.move(here)
         event, _ = self._dialogue.cursor.event("TOOL", "item", session or None)
@@ -232,8 +250,9 @@ class Langfuse(RecordAdapter[Observation]):
             name=name,
             text=text,
             container=container,
+            status="redacted" if one.unread else None,
             owed_by="client",
-            pointer="/input",
+            pointer=f"/{self.members[0]}",
         )
         failed = one.level == "ERROR" or (whole is not None and whole.get("status") == "error")
         if one.output is None and not failed:
@@ -253,11 +272,7 @@ class Langfuse(RecordAdapter[Observation]):
             error=error if failed else None,
             text=text,
             container=container,
-            pointer="/output/content"
-            if whole is not None and whole is one.output
-            else "/output"
-            if gave is not None
-            else "",
+            pointer=(f"{to}/content" if whole is not None and whole is one.output else to) if gave is not None else "",
         )
 
     def _pair(self, session: str, call_id: str | None, name: str, text: str | None) -> tuple[str, str, str | None]:

@@ -29,7 +29,8 @@ def messages_of(value: Any) -> tuple[list[Any], str]:
         for name in _LISTS:
             inner, layers = unpacked(value.get(name))
             if isinstance(inner, list):
-                return inner, "" if layers else f"/{name}"
+                to = "" if layers else f"/{name}"
+                return (inner[0], to and f"{to}/0") if inner and isinstance(inner[0], list) else (inner, to)
         return ([value], "") if "role" in value else ([], "")
     return ([value], "") if isinstance(value, str) else ([], "")
 
@@ -52,6 +53,10 @@ def replies_of(value: Any, to: str = "") -> list[tuple[Said, str]]:
         if isinstance(listed, list) and listed and isinstance(listed[0], dict):
             each = enumerate(one.get(member) for one in listed if isinstance(one, dict))
             return [(said_of(one), f"{to}/{name}/{index}/{member}") for index, one in each]
+    generations = value.get("generations")
+    if isinstance(generations, list) and generations and isinstance(generations[0], list):  # of several prompts
+        each = enumerate(one.get("message", one) for one in generations[0] if isinstance(one, dict))
+        return [(said_of(one), f"{to}/generations/0/{index}/message") for index, one in each]
     for name in ("message", "output", "generation"):
         if isinstance(value.get(name), dict | list) and "role" not in value:
             return replies_of(value[name], f"{to}/{name}")
@@ -80,7 +85,8 @@ def table_of(value: Any, metadata: Any) -> bytes:
     told, _ = unpacked(metadata)
     attributes = unpacked(told.get("attributes"))[0] if isinstance(told, dict) else None
     config = value.get("config") if isinstance(value, dict) else None
-    for holder in (value, config, told, attributes):
+    invocation = told.get("invocation_params") if isinstance(told, dict) else None
+    for holder in (value, config, told, attributes, invocation):
         for name in _TABLES:
             tools, _ = unpacked(holder.get(name)) if isinstance(holder, dict) else (None, 0)
             if isinstance(tools, list) and tools:

@@ -21,7 +21,7 @@ from analyzer.read.sdk.records import Record, Span
 from analyzer.read.values import ABSENT, Raw, encoded, first
 
 _STRANGE = "what a span of type generation says is in no known shape"
-_ROLES = frozenset({"assistant", "user", "system", "developer", "tool"})
+_ROLES = ("assistant", "user", "system", "developer", "tool")
 _json = msgspec.json.Decoder().decode
 
 
