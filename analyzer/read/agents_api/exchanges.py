@@ -8,10 +8,13 @@ from typing import NamedTuple
 import msgspec
 
 from analyzer.read.agents_api.wire import (
+    Create,
     Http,
     Record,
     Response,
+    decode_create,
     decode_http,
+    decode_metadata,
     decode_record,
     decode_response,
     decode_session,
@@ -21,6 +24,8 @@ from analyzer.read.members import held
 from analyzer.read.openai import exchange
 from analyzer.read.recover import Fault
 from analyzer.read.values import ABSENT, Raw, first
+
+CREATES = "POST /agents/sessions"
 
 
 class Exchange(NamedTuple):
@@ -110,3 +115,27 @@ def _named(raw: Raw | bytes) -> str | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     return record.session_id or (None if record.session is None else record.session.id)
+
+
+def wrong_in_create(body: Raw | bytes) -> list[Fault]:
+    """What of the published shape a request that makes a session breaks; see the client library's parameters."""
+    create, faults = held(decode_create, body, Create())
+    if held(decode_metadata, create.metadata, None)[1]:
+        faults = [*faults, Fault("member_type", "/metadata", "a map of texts is expected")]
+    wrong = {fault.pointer for fault in faults}
+    absent = [
+        ("/environment", create.environment is None),
+        ("/agent/model", create.agent_id is None and (create.agent is None or create.agent.model is None)),
+        (
+            "/input",
+            create.input is None and create.environment is not None and create.environment.type == "none",
+        ),
+    ]
+    return [
+        *faults,
+        *(
+            Fault("member_missing", at, "the request needs it")
+            for at, missing in absent
+            if missing and not any(at == each or at.startswith(f"{each}/") for each in wrong)
+        ),
+    ]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from analyzer.frames import PART_BITS
 from analyzer.read.agents_api.events import Events, Place
-from analyzer.read.agents_api.exchanges import Exchange, exchange_of
+from analyzer.read.agents_api.exchanges import CREATES, Exchange, exchange_of, wrong_in_create
 from analyzer.read.agents_api.known import knows
 from analyzer.read.agents_api.parts import At, Parts
 from analyzer.read.agents_api.pointing import marks, point, point_at_text
@@ -222,6 +222,11 @@ class Single:
         self._rows.faults += [(event, session, *fault) for fault in exchange.unread]
         with self._read_from_text(f"{pointer}/http/body", in_text=exchange.asked_in_text) as at:
             self._posted(exchange, at, place)
+            if exchange.native == CREATES and exchange.accepted is not True and first(exchange.asked) == b"{":
+                # What it has of another type in its agent is told where that is read.
+                told = [each for each in wrong_in_create(exchange.asked) if not _in_agent(each)]
+                at_body = at.removeprefix(pointer)
+                self._rows.faults += [(event, session, *each._replace(pointer=at_body + each.pointer)) for each in told]
         with self._read_from_text(f"{pointer}/response/body", in_text=exchange.answered_in_text) as at:
             bare = replace(place, accepted=None, key=None)
             answered = [self._inside(answer, at, bare) for answer in exchange.answers]
@@ -278,6 +283,10 @@ class Single:
         self._rows.faults += [
             (event, self._events.session, *fault._replace(pointer=f"{pointer}{fault.pointer}")) for fault in faults
         ]
+
+
+def _in_agent(fault: Fault) -> bool:
+    return fault.fault == "member_type" and fault.pointer.startswith("/agent/")
 
 
 def _newest_first(raws: list[Raw]) -> bool:

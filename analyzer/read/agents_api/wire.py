@@ -118,6 +118,23 @@ class Agent(msgspec.Struct, gc=False):
     tools: Raw = ABSENT
 
 
+class Create(msgspec.Struct, gc=False):
+    """The body of a request that makes a session, as far as its shape is published."""
+
+    environment: Environment | None = None
+    agent: Agent | None = None
+    agent_id: str | None = None
+    input: str | list[Raw] | None = None
+    metadata: Raw = ABSENT
+    vault_ids: list[str] | None = None
+
+
+class Environment(msgspec.Struct, gc=False):
+    """Where the agent's programs run."""
+
+    type: str | None = None
+
+
 class Session(msgspec.Struct, gc=False):
     """A session snapshot."""
 
@@ -224,6 +241,8 @@ class McpRequest(msgspec.Struct, gc=False):
 decode_record = msgspec.json.Decoder(Record).decode
 decode_piece = msgspec.json.Decoder(Piece).decode
 decode_item = msgspec.json.Decoder(Item).decode
+decode_metadata = msgspec.json.Decoder(dict[str, str] | None).decode
+decode_create = msgspec.json.Decoder(Create).decode
 decode_session = msgspec.json.Decoder(Session).decode
 decode_turn = msgspec.json.Decoder(Turn).decode
 decode_agent = msgspec.json.Decoder(Agent).decode
