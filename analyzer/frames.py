@@ -277,6 +277,7 @@ MESSAGES = _schema(
         "status": pl.String,
         "text": pl.String,
         "pointer": pl.String,
+        "key": pl.String,  # of a posted one: the idempotency key of its request
     }
 )
 

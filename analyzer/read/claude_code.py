@@ -236,7 +236,7 @@ class ClaudeCode(Adapter):
                 text = self._asked(content, at, row, message)
             if text is not None and not row.meta:
                 role = message.role or row.type
-                said.append((event, session, turn, message.id, role, None, None, text, "/message/content"))
+                said.append((event, session, turn, message.id, role, None, None, text, "/message/content", None))
 
     def _asked(self, content: list[Block], at: At, row: Row, message: Message) -> str | None:
         """Append the calls and results of a message; what it says, if anything but results."""

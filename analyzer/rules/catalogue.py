@@ -130,7 +130,7 @@ RULES: tuple[Rule, ...] = (
             "faults",
         ),
     ),
-    Rule("CALL017", "idempotency-key-misused", "error", looks_at=("result_sightings.key",)),
+    Rule("CALL017", "idempotency-key-misused", "error", looks_at=("result_sightings.key", "messages.key")),
     Rule("DRIFT001", "schema-drift", "error", across=True, reach="once"),
     Rule("DRIFT002", "tools-changed-mid-session", "warning", reach="session"),
     Rule("DRIFT003", "search-drift", "error", looks_at=("offers.channel=search",)),

@@ -61,3 +61,28 @@ def test_what_the_server_took_is_not_called_broken(tmp_path: Path) -> None:
 def test_an_update_need_not_say_what_a_create_has_to(tmp_path: Path) -> None:
     found = run(tmp_path, [exchange("POST", f"/{wire.SESSION}", {"agent": {"tools": []}}, REFUSED, 400)])
     assert told(found, "LOG010") == []
+
+
+def _keyed(key: str, *events: Any) -> dict[str, Any]:
+    request = exchange("POST", f"/{wire.SESSION}/events", {"events": list(events)}, None, 202)
+    request["http"]["headers"] = {"Idempotency-Key": key}
+    return request
+
+
+def _message(text: str) -> dict[str, Any]:
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    return {"type": "agent.session.input.message", "input": [said]}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (_message("hello"), wire.post(), "for a message and for c1"),
+        (_message("hello"), _message("hello again"), "for a message and for a message"),
+        (_message("hello"), _message("hello"), None),
+    ],
+)
+def test_the_key_of_a_message_is_for_no_other_body(tmp_path: Path, first: Any, second: Any, said: str | None) -> None:
+    events = [*wire.begun(), _keyed("k1", first), wire.added(wire.called()), _keyed("k1", second), *wire.ended()]
+    messages = run(tmp_path, events).findings.filter(rule="CALL017")["message"].to_list()
+    assert [said in each for each in messages] == ([True] if said else [])

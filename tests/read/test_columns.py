@@ -55,7 +55,7 @@ def test_shared_and_lent_texts_and_constants_stand_in_every_row() -> None:
 def test_rows_of_all_ways_are_sorted_by_event() -> None:
     rows = Rows()
     rows.bulk("messages", event=[5, 1], role=["e", "a"])
-    rows.messages.append((3, None, None, None, "c", None, None, None, None))
+    rows.messages.append((3, None, None, None, "c", None, None, None, None, None))
     assert rows.take()["messages"].select("event", "role").rows() == [(1, "a"), (3, "c"), (5, "e")]
 
 
@@ -103,7 +103,7 @@ def test_events_of_a_block_lie_where_their_records_do_and_are_taken_back_with_al
     events = [base, base + 1, event_number(0, 9), event_number(0, 10)]
     for event in events:
         rows.whole.append((event, "s", None, None, None, "t", "item", f"/{event & 1}"))
-        rows.messages.append((event, "s", None, None, "user", None, None, None, ""))
+        rows.messages.append((event, "s", None, None, "user", None, None, None, "", None))
     rows.undo(events[3])
     rows.place([10, 20, 30, 40], [5, 6, 7, 8], [1, 2, 3, 4])
     frames = rows.take()

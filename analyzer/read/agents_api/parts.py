@@ -183,7 +183,12 @@ class Parts:
                 )
         elif native == "agent.session.input.message":
             self._rows.messages.add(
-                event=at.event, session=at.session, role="user", text=words(record.input), pointer="/input"
+                event=at.event,
+                session=at.session,
+                role="user",
+                text=words(record.input),
+                key=at.key,
+                pointer="/input",
             )
 
     def snapshot(self, snapshot: Session, at: At, pointer: str) -> None:

@@ -59,7 +59,7 @@ class Replies:
         self._sightings.faults(faults, at)
         self._answer(blocks, [at] * len(blocks), stop_reason, conversation)
         said = (event, conversation.session, None, name, "assistant", None, stop_reason)
-        self._rows.messages.append((*said, words_of(blocks), at.to))
+        self._rows.messages.append((*said, words_of(blocks), at.to, None))
 
     def piece(self, piece: Piece | Body, native: str, name: str | None, place: Place) -> None:
         """An event of a streamed response; `name` is that of the message that starts."""
@@ -113,7 +113,7 @@ class Replies:
         ]
         self._answer(blocks, places, stop_reason, reply.conversation)
         said = words_of(blocks)
-        self._rows.messages.append((places[0].event, session, None, reply.id, "assistant", None, None, said, ""))
+        self._rows.messages.append((places[0].event, session, None, reply.id, "assistant", None, None, said, "", None))
         if stop_reason is not None:
             self.open = Reply(reply.id, reply.conversation)
 

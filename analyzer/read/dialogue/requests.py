@@ -145,7 +145,9 @@ class Dialogue:
                 sightings.faults(event, session, each, at)
             if fresh and (each.text is not None or not each.results):
                 where = "" if at is None else at + each.to
-                messages.append((event, session, turn, each.item_id, each.role, each.phase, None, each.text, where))
+                messages.append(
+                    (event, session, turn, each.item_id, each.role, each.phase, None, each.text, where, None)
+                )
 
     def _settings(self, asked: Ask, event: tuple[int, bool], conversation: Conversation) -> None:
         number, opaque = event
@@ -204,7 +206,9 @@ class Dialogue:
         if said.faults:
             self._sightings.faults(event, session, said, None if opaque else to)
         row = (event, session, self.turn, said.item_id or reply, said.role or "assistant", said.phase)
-        self._rows.messages.append((*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to))
+        self._rows.messages.append(
+            (*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to, None)
+        )
         conversation.replies.append(self._conversations.gist(said))
         return event
 

@@ -286,7 +286,7 @@ class Items:
         if at.fresh:
             place = (at.event, at.session, at.turn, item.id)
             said = (item.role, item.phase, item.status, words(item.content))
-            self._rows.messages.append((*place, *said, at.to("/content")))
+            self._rows.messages.append((*place, *said, at.to("/content"), None))
 
     def _compaction(self, item: Item, at: At) -> None:
         del item

@@ -48,7 +48,7 @@ class PlainItems:
         elif isinstance(item, Message):
             text = _joined(item.content)
             said = (item.role, item.phase, item.status, text, "/payload/content")
-            self._rows.messages.append((event, session, turn, item.id, *said))
+            self._rows.messages.append((event, session, turn, item.id, *said, None))
         elif isinstance(item, CustomCall):
             call_id, text = item.call_id, item.input
             emission = thread.called(call_id, item.id, turn, text)

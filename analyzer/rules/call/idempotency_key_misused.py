@@ -19,7 +19,7 @@ Good:
     exchange k1 400 c1 ok code R1
     exchange k1 202 c1 ok code R1
     end
-Blind spots: only keys that were recorded, and only those of posted results.
+Blind spots: only keys that were recorded, and only those of posted results and messages.
 """
 
 from __future__ import annotations
@@ -41,20 +41,25 @@ def check(trace: Trace) -> pl.DataFrame:
             body=pl.struct("turn", "pair_id", "success", "error", "text", "container"),
         )
     )
-    return pl.concat([_two_bodies(posts), _two_keys(posts)])
+    messages = trace.messages.filter(pl.col("key").is_not_null()).select(
+        "session", "key", "event", call_id=pl.lit(None, pl.String), record=record_of("event"), told="text"
+    )
+    return pl.concat([_two_bodies(posts, messages), _two_keys(posts)])
 
 
-def _two_bodies(posts: pl.DataFrame) -> pl.DataFrame:
+def _two_bodies(posts: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
     by = ["session", "key"]
+    # Bodies are compared by their text: lists of structs do not compare.
+    told = posts.select(
+        *messages.columns[:-1],
+        told=pl.col("body").map_elements(repr, return_dtype=pl.String),
+    )
     sent = (
-        posts.group_by(*by, "record", maintain_order=True)
-        .agg(pl.first("event", "pointer", "call_id"), bodies="body")
-        .with_columns(
-            first=pl.col("event").first().over(by),
-            first_id=pl.col("call_id").first().over(by),
-            # Bodies are compared by their text: lists of structs do not compare.
-            told=pl.col("bodies").map_elements(lambda bodies: repr(bodies.to_list()), return_dtype=pl.String),
-        )
+        pl.concat([told, messages])
+        .sort("event", maintain_order=True)
+        .group_by(*by, "record", maintain_order=True)
+        .agg(pl.first("event", "call_id"), pl.col("told").str.join("\n"))
+        .with_columns(first=pl.col("event").first().over(by), first_id=pl.col("call_id").first().over(by))
         .filter(pl.col("told") != pl.col("told").first().over(by))
         .unique(by, keep="first", maintain_order=True)
     )
@@ -66,7 +71,7 @@ def _two_bodies(posts: pl.DataFrame) -> pl.DataFrame:
             "pointer": "",
             "keyword": "body",
             "message": "One idempotency key was sent with two different bodies: "
-            f"for {row['first_id']} and for {row['call_id']}.",
+            f"for {row['first_id'] or 'a message'} and for {row['call_id'] or 'a message'}.",
             "hint": "Make a new key for every request, and keep it for the retries of that request only.",
             "related": [place(row["first"], "", "first request", row["first_id"])],
         }
