@@ -243,7 +243,7 @@ APPROVALS = _schema(
         "session": pl.String,
         "turn": pl.String,
         "request_id": pl.String,
-        "stage": pl.String,  # request, decision
+        "stage": pl.String,  # request, decision, policy
         "server": pl.String,
         "name": pl.String,
         "text": pl.String,  # arguments as shown to the approver; null: not shown

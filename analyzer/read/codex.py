@@ -200,6 +200,16 @@ class Codex(RecordAdapter[Line]):
         if told.model is not None and told.model != thread.model:
             thread.model = told.model
             self._rows.session_states.add(event=event, session=thread.session, model=told.model)
+        if first(told.approval_policy) == b'"':  # in newer versions it may be an object of rules
+            policy = text_of(told.approval_policy)
+            self._rows.approvals.add(
+                event=event,
+                session=thread.session,
+                turn=thread.turn,
+                stage="policy",
+                policy=policy,
+                pointer="/payload/approval_policy",
+            )
 
     def _item(self, payload: Payload, number: int | None) -> None:
         thread = self._thread

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.auditing import Audit, audit
+from analyzer.trace import Settings
 from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
 
 NAME = "codex-rollout"
@@ -228,3 +229,17 @@ def test_the_recorded_logs_give_the_counts_that_are_known(shared: Path, name: st
         "dup_call_ids": calls.height - calls["call_id"].n_unique(),
     }
     assert calls["result"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"), [("never", True), ("on-request", False), ({"granular": {"rules": True}}, False)]
+)
+def test_the_approval_policy_of_a_turn_is_that_of_its_calls(tmp_path: Path, policy: Any, told: bool) -> None:
+    log = [json.loads(line) for line in SAMPLE.splitlines()]
+    for line in log:
+        if line["type"] == "turn_context":
+            line["payload"]["approval_policy"] = policy
+    (tmp_path / "log.jsonl").write_bytes(lines(*log))
+    found = audit(tmp_path, settings=Settings(writes=frozenset({"exec_command"})))
+    assert found.findings.filter(rule="RUN013")["call_id"].to_list() == (["call_ls", "call_bad"] if told else [])
+    assert "RUN005" not in found.findings["rule"].to_list()

@@ -26,6 +26,7 @@ class Payload(Item, gc=False):
     item: Raw = ABSENT
     # session_meta, turn_context
     model: str | None = None
+    approval_policy: Raw = ABSENT
     forked_from_id: str | None = None
     parent_thread_id: str | None = None
     agent_nickname: str | None = None
@@ -93,6 +94,7 @@ class Event(msgspec.Struct, gc=False):
     type: str | None = None
     turn_id: str | None = None
     model: str | None = None
+    approval_policy: Raw = ABSENT
     item: Ran | None = None
     error: Raw = ABSENT
 
