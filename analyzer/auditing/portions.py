@@ -10,7 +10,7 @@ from analyzer.auditing.partition import Answered
 from analyzer.frames import Frames
 from analyzer.read.spilled.spill import sessions_among, weight_of
 
-PORTION = 100_000
+PORTION = 50_000
 """Events judged at once where findings are dense."""
 FEW = 2
 """A partition that has more events to a call is not cut."""

@@ -19,7 +19,7 @@ from analyzer.errors import AnalyzerError, InputError
 from analyzer.findings.assemble import assemble, ordered
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.kept import SAME
-from analyzer.findings.listing import cut, listed, place_of, told
+from analyzer.findings.listing import cut, listed, places_of, told
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.suppress import suppress
 from analyzer.frames import Frames
@@ -64,9 +64,8 @@ def gathered(
     crashed = sorted({*crashed, *crashes})
     found, unlisted = whole.pop("found"), whole.pop("unlisted")
     if found.height > settings.max_findings or unlisted.height:
-        places, unlisted = cut(place_of(found, 0), settings.max_findings, unlisted)
-        found = found if places.height == found.height else found[places["row"]]
-        del places
+        places, unlisted = cut(places_of(found, 0), settings.max_findings, unlisted)
+        found = found if places.height == found.height else found[places["row"].sort()]
     fleet, more = listed(fleet, settings.max_findings)
     unlisted = pl.concat([unlisted, more])
     told_of = [settle_across(found, fleet, misdirected(whole.pop("strays"))), fleet, told(unlisted)]

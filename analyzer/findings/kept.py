@@ -12,7 +12,7 @@ from tempfile import SpooledTemporaryFile
 import polars as pl
 
 from analyzer.findings.details import DETAILS, together
-from analyzer.findings.listing import cut, place_of, unlisted_of
+from analyzer.findings.listing import cut, places_of, unlisted_of
 from analyzer.frames import Frames
 
 SAME = ("schemas", "schema_facts", "tools", "contracts", "shown_tables")
@@ -55,13 +55,16 @@ class Kept:
     def _thin(self) -> None:
         """Leave out what will not be listed in any case; of one part after the other, for all of them are much."""
         numbers = range(len(self._parts))
-        places = pl.concat(place_of(self._get(number, "found"), number) for number in numbers)
+        places = pl.concat(places_of(self._get(number, "found"), number) for number in numbers)
         kept, unlisted = cut(places, self._most, unlisted_of(self._parts))
+        del places
         self._found = kept.height
-        rows = dict(kept.group_by("part").agg("row").iter_rows())
+        rows = kept.partition_by("part", as_dict=True, include_key=False)
         for number, (part, waiting) in enumerate(zip(self._parts, self._waiting, strict=True)):
             found = self._get(number, "found")
-            waiting["found"] = self._put(found[sorted(rows.get(number, []))])
+            mine = rows.get((number,), kept.clear())["row"]
+            if mine.len() < found.height:
+                waiting["found"] = self._put(found[mine.sort()])
             part["unlisted"] = unlisted if number == 0 else unlisted.clear()
 
     def whole(self) -> list[Frames]:

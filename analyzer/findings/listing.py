@@ -29,7 +29,7 @@ def listed(found: pl.DataFrame, most: int, unlisted: pl.DataFrame | None = None)
     before = UNLISTED.to_frame() if unlisted is None else unlisted
     if found.height <= most and before.is_empty():
         return found, before
-    here = found.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64))
+    here = found.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64)).cast(dict.fromkeys(_CLASS, pl.String()))
     counts = before.group_by(_CLASS).agg(pl.col("count").sum()).join(here, on=_CLASS, how="full", coalesce=True)
     counts = counts.fill_null(0).with_columns(all=pl.col("count") + pl.col("here")).sort(_CLASS)
     share = _share(counts["all"], most)
@@ -89,18 +89,29 @@ def told(unlisted: pl.DataFrame) -> pl.DataFrame:
     return assemble(pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **HITS})), Trace())
 
 
-def place_of(found: pl.DataFrame, part: int) -> pl.DataFrame:
-    """Of FINDINGS with `first_event` what says which of them are listed: `part` and `row`, and their order."""
+def places_of(found: pl.DataFrame, part: int) -> pl.DataFrame:
+    """Of FINDINGS with `first_event` in the order of the report what says which are listed: `part`, `row`, their order.
+
+    Those of one session are all in one part, where the rows say how they are ordered; texts are for what is of none.
+    """
+    of_none = pl.when(pl.col("first_event").is_null())
     pointer = pl.col("location").struct.field("pointer")
     return found.select(
-        *_CLASS, "first_event", "seq", pointer, "fingerprint", part=pl.lit(part), row=pl.int_range(pl.len())
+        pl.col(_CLASS).cast(pl.Categorical),
+        *("first_event", "seq"),
+        pointer=of_none.then(pointer),
+        fingerprint=of_none.then("fingerprint"),
+        part=pl.lit(part, pl.Int32),
+        row=pl.int_range(pl.len(), dtype=pl.Int32),
     )
 
 
 def cut(places: pl.DataFrame, most: int, unlisted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The places of findings that will be listed in any case, as `listed` leaves the findings themselves."""
-    places = places.sort("first_event", "seq", "rule", "pointer", "fingerprint", nulls_last=True)
-    return listed(places, most, unlisted)
+    """`part` and `row` of the findings that will be listed in any case, as `listed` leaves the findings themselves."""
+    by = ("first_event", "seq", "pointer", "fingerprint", "part", "row")
+    order = places.select(pl.arg_sort_by(by, nulls_last=True)).to_series()
+    kept, left = listed(places.select(*_CLASS, "part", "row")[order], most, unlisted)
+    return kept.select("part", "row"), left
 
 
 def unlisted_of(parts: Iterable[dict[str, pl.DataFrame]]) -> pl.DataFrame:

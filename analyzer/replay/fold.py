@@ -37,7 +37,8 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         _event="event",
         _item=number("item_id"),
         _name=number("name"),
-        _text=number("text"),
+        # A number, too, but without holding on to payloads, which may be long.
+        _text=pl.when(pl.col("text").is_not_null()).then(row.min().over("text")),
         item=pl.when(pl.col("item_id").is_not_null()).then(row),
         text=pl.when(pl.col("text").is_not_null()).then(row),
         done=pl.when((pl.col("stage") == "done") & pl.col("text").is_not_null()).then(row),

@@ -37,7 +37,7 @@ class Payload(NamedTuple):
 
 
 _EMPTY = Payload("empty", None)
-_LOT = 64 << 20  # bytes
+_LOT = 16 << 20  # bytes
 
 
 def read_payload(text: str | None) -> Payload:
@@ -72,6 +72,11 @@ def in_lots(rows: pl.DataFrame) -> list[pl.DataFrame]:
     if not rows.height or weights[-1] <= _LOT:
         return [rows]
     return rows.with_columns(lot=weights // _LOT).partition_by("lot", maintain_order=True, include_key=False)
+
+
+def one_by_one(texts: pl.Series) -> Iterator[str | None]:
+    """The texts as Python's, few of them at a time."""
+    return (text for lot in in_lots(texts.to_frame("text")) for text in lot["text"])
 
 
 def value_of(text: str | None) -> Any:

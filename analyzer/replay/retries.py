@@ -44,8 +44,9 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
     )
     waits = (pl.col("call") == pl.col("last")) & ~(pl.col("said") > pl.col("seq")).fill_null(value=False)
     rows = (
-        rows.join(known, on="session", maintain_order="left")
-        .with_columns(_canonical(rows["text"]))
+        rows.with_columns(_canonical(rows["text"]))
+        .drop("text")
+        .join(known, on="session", maintain_order="left")
         .select(
             *("session", "turn", "call_id", "tool", "name", "event", "pointer", "first_event"),
             agent=pl.coalesce("subagent", "agent"),

@@ -15,7 +15,7 @@ from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.kept import anew
 from analyzer.frames import CALLS, RESULTS, Frames
 from analyzer.read.spilled.spill import Large
-from analyzer.replay.payloads import in_lots
+from analyzer.replay.payloads import one_by_one
 from analyzer.replay.scopes import nth, number
 from analyzer.rules.canonical import canonical
 from analyzer.rules.pairs import pairs
@@ -239,7 +239,7 @@ def _among(approvals: pl.DataFrame) -> pl.Expr:
 
 
 def _digests(calls: pl.DataFrame) -> Iterator[int]:
-    return (_digest(text) for lot in in_lots(calls.select("text")) for text in lot["text"])
+    return map(_digest, one_by_one(calls["text"]))
 
 
 def _digest(text: str | None) -> int:

@@ -23,6 +23,7 @@ from analyzer.read.spilled import large
 from analyzer.read.spilled.housing import SOURCE_OF, Homes, apart, firsts_of, turns_of
 
 _WHOLE, _HOMELESS = -1, -2  # in the place of a part: what goes with every part, and events without a session
+_LONG, _COPIES = 1 << 18, 3  # bytes of a text that is judged while two like it are made of it
 _TOGETHER = 32 << 20  # bytes of a frame that are written, and so read back, at once
 _HOUSED = 999_999  # the share of events that got their session in the end
 _TURNS = pl.Schema({"turn": pl.String(), "session": pl.String()})
@@ -52,7 +53,16 @@ class Piece(NamedTuple):
 
 def weight_of(frames: Frames) -> int:
     """What some recorded frames weigh in memory: the number of their events, or more where their texts are long."""
-    return max(frames["events"].height, sum(int(frame.estimated_size()) for frame in frames.values()) // large.HEAVY)
+    events, size = frames["events"].height, sum(int(frame.estimated_size()) for frame in frames.values())
+    if size * _COPIES > events * large.HEAVY:
+        size += sum(map(_long, frames.values())) * (_COPIES - 1)
+    return max(events, size // large.HEAVY)
+
+
+def _long(frame: pl.DataFrame) -> int:
+    """The bytes of texts that are so long that each of them counts."""
+    sizes = (column.str.len_bytes() for column in frame.iter_columns() if column.dtype == pl.String)
+    return sum(int(each.filter(each > _LONG).sum()) for each in sizes)
 
 
 def partition_of(session: str | None, partitions: int) -> int:

@@ -47,7 +47,7 @@ def check(trace: Trace) -> pl.DataFrame:
         return hits(())
     shown = (
         trace.call_sightings.filter(pl.col("call").is_in(several["call"].implode()))
-        .filter(pl.col("stage") != "approval", pl.col("text").str.strip_chars() != "")
+        .filter(pl.col("stage") != "approval", pl.col("text").str.contains(r"\S"))
         .join(several, on="call", suffix="_")
         .sort("call", "seq", "event", "pointer")
         .unique(["call", "text"], keep="first", maintain_order=True)

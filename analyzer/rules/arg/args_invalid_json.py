@@ -43,7 +43,7 @@ def check(trace: Trace) -> pl.DataFrame:
     if texts.is_empty():
         return hits(())
     refused = trace.verdicts.filter(pl.col("role") == "arguments", pl.col("verdict_is") == "invalid").select("call")
-    blank = pl.col("text").str.strip_chars() == ""
+    blank = ~pl.col("text").str.contains(r"\S")
     under_way = (
         pl.col("status").is_in(["in_progress", "incomplete"])
         & pl.col("action_seq").is_null()

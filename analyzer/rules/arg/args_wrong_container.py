@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.replay.payloads import one_by_one
 from analyzer.rules.hits import NONE
 from analyzer.rules.payloads import OBJECT_WIRES, STRING_WIRES
 from analyzer.rules.sightings import staged
@@ -68,4 +69,4 @@ def check(trace: Trace) -> pl.DataFrame:
 def _whole(texts: pl.Series) -> pl.Series:
     from analyzer.rules.payloads import NO_JSON, decode
 
-    return pl.Series([decode(text) is not NO_JSON for text in texts], dtype=pl.Boolean)
+    return pl.Series([decode(text) is not NO_JSON for text in one_by_one(texts)], dtype=pl.Boolean)
