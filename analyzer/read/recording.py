@@ -82,8 +82,11 @@ class Recording:
 
     def flush(self) -> None:
         """Write what is held."""
-        self.spill().add(_concat(self._held))
-        self._held, self._events = [], 0
+        # To split frames of several chunks is to copy their texts: long ones are written as they came.
+        light = self._events <= sum(frames["events"].height for frames in self._held)
+        held, self._held, self._events = [_concat(self._held)] if light else self._held[::-1], [], 0
+        while held:
+            self.spill().add(held.pop())
 
     def take(self, spilled: Spill, shift: Shift) -> None:
         """Count what another process wrote into the folder of `spill`; `shift` is what came before it in its source."""
