@@ -60,6 +60,7 @@ class ClaudeCode(Adapter):
         "Approvals are not kept: a refusal shows only as a result that failed.",
         "Large outputs are moved to other files: the row then holds a preview.",
         "What compaction took out of the context is not marked row by row.",
+        "Progress rows show what subagents do a second time and are not read: give the files under subagents/, too.",
     )
 
     def __init__(self, source: int, rows: Rows) -> None:

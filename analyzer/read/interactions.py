@@ -27,6 +27,7 @@ from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
 
 _URL = re.compile(r"/interactions(?:$|[/?])")
 _EVENTS = ("interaction.", "step.", "content.")
+_HEADS = ("interaction", "step", "content", "error")
 _OVER = ("completed", "complete", "cancelled", "failed", "incomplete")
 # Members that a request has here, and in no other wire that has an input.
 _OWN = frozenset({"previous_interaction_id", "system_instruction", "generation_config", "response_modalities"})
@@ -193,6 +194,8 @@ class Interactions(RecordAdapter[Record]):
         """An event of a stream."""
         native = record.event_type or ""
         head, _, word = native.partition(".")
+        if head not in _HEADS:
+            return False
         if head == "interaction" and word in ("created", "start"):
             body = held(_record, record.interaction, Record())[0]
             self._belongs(body)
@@ -211,7 +214,7 @@ class Interactions(RecordAdapter[Record]):
                 self._interaction(body, place, "/interaction")
         elif native == "error":
             self._stepping.end()
-        return native == "error" or head in ("interaction", "step", "content")
+        return True
 
     def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""

@@ -171,7 +171,7 @@ def test_a_trace_that_was_posted_twice_is_read_once(tmp_path: Path) -> None:
     assert found.frames["calls"].height == found.frames["results"].height == 1
 
 
-@pytest.mark.parametrize("output", [[5], {"odd": 1}, [{"object": "nothing known"}]])
+@pytest.mark.parametrize("output", [[5], {"odd": 1}, [{"object": "nothing known"}], [{"role": []}]])
 def test_what_the_model_said_in_no_known_shape_is_told(tmp_path: Path, output: Any) -> None:
     found = audited(tmp_path, model("g1", "t1", [ASKED], output))
     assert "generation" in found.findings.filter(rule="LOG003")["message"][0]

@@ -156,6 +156,14 @@ def test_calls_of_servers_and_of_the_providers_own_tools_are_its_own_to_answer(t
     assert keys == [("mcp:s:t", "unknown"), ("hosted::google_search", "unknown")]
 
 
+def test_an_event_of_an_unknown_type_is_left_to_others(tmp_path: Path) -> None:
+    log = events("v1", ['{"at": 3}'])
+    found = audited(tmp_path, *log[:3], {"event_type": "x.y", "index": 0}, *log[3:])
+    assert found.frames["events"]["event"].is_unique().all()
+    assert "unknown" in found.frames["events"]["kind"].to_list()
+    assert found.frames["calls"].height == 1
+
+
 def test_an_error_is_one(tmp_path: Path) -> None:
     failed = {"event_type": "error", "error": {"code": "x", "message": "y"}}
     found = audited(tmp_path, asked("where?"), events("v1", [])[0], failed)
