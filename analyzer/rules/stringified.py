@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from analyzer.pointer import resolve
+from analyzer.contracts import dialects
+from analyzer.pointer import parent, parts, resolve
 from analyzer.rules.failures import refused
 from analyzer.rules.payloads import NO_JSON, decode, json_type, layers, short
-from analyzer.trace import Trace
+from analyzer.trace import Settings, Trace
 
 #: Strings that stand for a missing value in some language.
 _NOTHING = ("None", "NaN", "nan", "null", "undefined", "nil", "")
@@ -25,10 +26,14 @@ class Stringified(NamedTuple):
     verdict: int
     pointer: str  # of the first member
     words: str
+    members: tuple[str, ...]  # their pointers
 
 
-def stringified(trace: Trace, role: str, *, nothing: bool = False) -> Iterator[Stringified]:
-    """Invalid payloads that strings explain; with `nothing` words for a missing value count where null is allowed."""
+def stringified(trace: Trace, role: str, *, nothing: bool = False, kept: bool = False) -> Iterator[Stringified]:
+    """Invalid payloads that strings explain; with `nothing` words for a missing value count where null is allowed.
+
+    With `kept` the payload has to keep its schema once the strings are decoded.
+    """
     # A payload is a candidate only where a wanted type was missed by a string.
     missed = trace.violations.filter(
         pl.col("keyword").is_in(["type", "anyOf", "oneOf"]), pl.col("actual").str.starts_with('"')
@@ -41,16 +46,40 @@ def stringified(trace: Trace, role: str, *, nothing: bool = False) -> Iterator[S
         trace.violations.filter(pl.col("verdict").is_in(missed["verdict"].unique().implode()))
         .join(wrong, on="verdict")
         .join(payloads.select("text", row=by), on="row")
-        .join(trace.schemas.select("schema_id", schema="text"), on="schema_id", how="left")
+        .join(trace.schemas.select("schema_id", "dialect", schema="text"), on="schema_id", how="left")
         .sort("verdict", "position")
     )
     groups: dict[int, list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         groups.setdefault(row["verdict"], []).append(row)
+    judges: dict[str, Callable[[object], bool]] = {}
     for group in groups.values():
         found = _explain(group, nothing=nothing)
-        if found is not None:
+        if found is not None and (not kept or _keeps(group[0], found.members, trace.settings, judges)):
             yield found
+
+
+def _keeps(
+    row: dict[str, Any], members: Iterable[str], settings: Settings, judges: dict[str, Callable[[object], bool]]
+) -> bool:
+    """Whether the payload keeps its schema where these members are what their strings hold."""
+    if row["schema"] is None:
+        return True
+    if row["schema_id"] not in judges:
+        from analyzer.contracts.verdicts.engine import Judge  # few audits have such a payload
+
+        dialect = row["dialect"] or dialects.DEFAULT
+        judge = Judge(decode(row["schema"]), dialect=dialect, assert_formats=settings.assert_formats)
+        judges[row["schema_id"]] = judge.is_valid
+    _, payload = layers(row["text"] or "")
+    for member in members:
+        holder: Any = resolve(payload, parent(member))
+        name = parts(member)[-1]
+        if isinstance(holder, list):
+            holder[int(name)] = decode(holder[int(name)])
+        else:
+            holder[name] = decode(holder[name])
+    return judges[row["schema_id"]](payload)
 
 
 def _explain(failures: list[dict[str, Any]], *, nothing: bool) -> Stringified | None:
@@ -73,7 +102,7 @@ def _explain(failures: list[dict[str, Any]], *, nothing: bool) -> Stringified | 
     words = "; ".join(explained[where] for where in sorted(explained)[:_TOLD])
     if len(explained) > _TOLD:
         words += f"; so are {len(explained) - _TOLD} more"
-    return Stringified(failures[0]["row"], failures[0]["verdict"], min(explained), words)
+    return Stringified(failures[0]["row"], failures[0]["verdict"], min(explained), words, tuple(explained))
 
 
 def _holds(text: str, wanted: set[str], *, nothing: bool) -> bool:

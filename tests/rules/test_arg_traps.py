@@ -13,6 +13,10 @@ from tests.rules.story import tell
 
 FIND = 'tool find {"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"]}'
 SHUT = FIND[:-1] + ',"additionalProperties":false}'
+PAGE = (
+    'tool page {"type":"object","properties":{"n":{"type":"integer","maximum":50},'
+    '"l":{"type":"array","items":{"type":"integer","maximum":9}}}}'
+)
 GIVES = 'output find {"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}'
 
 
@@ -60,6 +64,11 @@ def errors(lines: Iterable[str], folder: Path) -> list[tuple[str, str | None]]:
         ),
         # lawful
         ([FIND, 'call c1 find {"q":"a","n":5.0}', "result c1 ok x"], []),
+        # a string explains the failure only where what it holds is accepted
+        ([PAGE, 'call c1 page {"n":"5"}', "result c1 failed no"], [("args-field-stringified", "c1")]),
+        ([PAGE, 'call c1 page {"n":"500"}', "result c1 failed no"], [("args-schema-mismatch", "c1")]),
+        ([PAGE, 'call c1 page {"l":["1","2"]}', "result c1 failed no"], [("args-field-stringified", "c1")]),
+        ([PAGE, 'call c1 page {"l":"[1,20]"}', "result c1 failed no"], [("args-schema-mismatch", "c1")]),
         # null is as good as no arguments
         (['tool ping {"type":"object"}', "call c1 ping null", "result c1 ok x"], []),
         (['tool ping {"type":"object"}', "call c1 ping text null", "result c1 ok x"], []),

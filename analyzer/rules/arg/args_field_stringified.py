@@ -1,7 +1,7 @@
 r"""A member of the arguments is a string that holds the value its schema wants.
 
-What it says: the schema asks for a number, a boolean, null, a list or an object; the member is a string, and what the
-string decodes to has the type asked for. Every failure of the call is of this kind.
+What it says: the schema asks for a number, a boolean, null, a list or an object; the member is a string, and with what
+the string decodes to the arguments keep the schema. Every failure of the call is of this kind.
 Why it matters: the value is right and its encoding is wrong. Some servers coerce it, the next one refuses, and a
 coerced "false" is true in more than one language.
 Bad:
@@ -12,7 +12,7 @@ Good:
     tool find {"properties":{"filter":{"type":"object"},"text":{"type":"string"},"id":{"type":["integer","string"]}}}
     call c1 find {"filter":{"open":true},"text":"[]","id":"5"}
     result c1 ok {}
-Blind spots: only the type of the decoded value is compared: whether it keeps to its own bounds is not looked at.
+Blind spots: where one string of several decodes to what is still refused, the call is args-schema-mismatch as a whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from analyzer.trace import Trace
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Invalid calls of which every failure is a string that decodes to a value of the type asked for."""
+    """Invalid calls of which every failure is a string that decodes to a value that the schema takes."""
     return hits(
         {
             "call": found.row,
@@ -35,5 +35,5 @@ def check(trace: Trace) -> pl.DataFrame:
             "keyword": "type",
             "instance_pointer": found.pointer,
         }
-        for found in stringified(trace, "arguments")
+        for found in stringified(trace, "arguments", kept=True)
     )
