@@ -32,7 +32,8 @@ from analyzer.read.adapter import Adapter
 from analyzer.read.recording import Loadable, Recording
 from analyzer.read.rows import no_collection
 from analyzer.read.sources.copies import without_copies
-from analyzer.read.sources.files import Evidence, find, is_once
+from analyzer.read.sources.files import Evidence, is_once
+from analyzer.read.sources.finding import find
 from analyzer.read.spilled.spill import Large
 from analyzer.redaction import current
 from analyzer.replay.final import load_final_schema

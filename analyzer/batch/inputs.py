@@ -12,7 +12,8 @@ from hashlib import sha256
 from analyzer.errors import InputError
 from analyzer.read.sources import remote, zips
 from analyzer.read.sources.copies import without_copies
-from analyzer.read.sources.files import Source, Stream, find
+from analyzer.read.sources.files import Source, Stream
+from analyzer.read.sources.finding import find
 
 _NANO = 1e9
 

@@ -18,7 +18,8 @@ from analyzer.read.recording import Recording
 from analyzer.read.records import Block, blocks, framing, limits
 from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.rows import Rows, event_number
-from analyzer.read.sources.files import Source, Stream, label_of
+from analyzer.read.sources.files import Source, Stream
+from analyzer.read.sources.finding import label_of
 
 MOST_STRANGE = 20_000
 """Records in which no adapter knew a thing: the rest is not looked at, each would be by all."""

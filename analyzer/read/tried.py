@@ -12,7 +12,8 @@ from analyzer.frames import RECORDED
 from analyzer.read import ADAPTERS, first_values, read
 from analyzer.read.adapter import Adapter
 from analyzer.read.records import framing, limits
-from analyzer.read.sources.files import Source, Stream, source
+from analyzer.read.sources.files import Source, Stream
+from analyzer.read.sources.finding import source
 
 _ROWS = 200  # of a lake
 

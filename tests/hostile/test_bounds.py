@@ -10,7 +10,7 @@ import zstandard
 
 from analyzer import audit
 from analyzer.read.records import limits
-from analyzer.read.sources import files, zips
+from analyzer.read.sources import packed, zips
 from tests.hostile.infect import zipped
 from tests.hostile.running import run
 from tests.hostile.wire import session
@@ -66,8 +66,8 @@ def test_the_length_of_what_is_left_out_is_exact(tmp_path: Path, tail: bytes) ->
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
 def test_a_compressed_bomb_names_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: object) -> None:
-    monkeypatch.setattr(files, "FREE_BYTES", 1 << 20)
-    monkeypatch.setattr(files, "MOST_TIMES", 100)
+    monkeypatch.setattr(packed, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(packed, "MOST_TIMES", 100)
     file = tmp_path / "log"
     file.write_bytes(pack(LOG + bytes(1 << 26)))  # type: ignore[operator]
     done = audit([str(file)])

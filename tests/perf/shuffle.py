@@ -25,7 +25,7 @@ from analyzer.batch.segments import Terms, audit_segment
 from analyzer.contracts.files import load_contracts
 from analyzer.read import Crew
 from analyzer.read.recording import Recording
-from analyzer.read.sources.files import find
+from analyzer.read.sources.finding import find
 
 TERABYTE = 10**12
 

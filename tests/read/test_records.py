@@ -15,7 +15,7 @@ from analyzer import audit
 from analyzer import frames as recorded
 from analyzer.read import read
 from analyzer.read.records import framing, limits
-from analyzer.read.sources.files import find
+from analyzer.read.sources.finding import find
 
 SESSION = {
     "id": "s1",

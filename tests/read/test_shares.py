@@ -20,7 +20,8 @@ from analyzer.read import Crew, read, shares
 from analyzer.read.recording import Recording
 from analyzer.read.records import limits
 from analyzer.read.sources import ranges
-from analyzer.read.sources.files import Source, find
+from analyzer.read.sources.files import Source
+from analyzer.read.sources.finding import find
 from analyzer.read.spilled.spill import Spill
 from tests.batch.nights import Event, story
 

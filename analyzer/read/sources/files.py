@@ -1,4 +1,4 @@
-"""Find the logs that paths name, and open them as plain byte streams."""
+"""One input, opened as a plain byte stream; and what lies where in it, for those who look again."""
 
 from __future__ import annotations
 
@@ -8,25 +8,18 @@ import stat
 import sys
 import tempfile
 import weakref
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import IO, Protocol, Self
 
 from analyzer.errors import InputError
 from analyzer.read.sources import remote, zips
 from analyzer.read.sources.archives import PARQUET
+from analyzer.read.sources.packed import Members, unpacked
 from analyzer.read.sources.transport import Transcoded, utf16
 
 STDIN = "-"
-_LOGS = (".jsonl", ".ndjson", ".sse")
-_ENDINGS = (*_LOGS, ".json", ".log", ".txt")
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _TAR, _TAR_AT = b"ustar", 257
-#: A compressed stream of more than so many bytes, and so many times its size, is a bomb: gzip itself ends near 1,030.
-FREE_BYTES, MOST_TIMES = 1 << 30, 1_000
 _SPOOL_LIMIT = 64 << 30  # bytes of standard input kept on disk
 
 
@@ -75,102 +68,6 @@ def is_once(path: str) -> bool:
         return False
 
 
-def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
-    """The inputs that the paths name, folders searched in name order; what does not exist comes back as errors."""
-    found: list[Source] = []
-    errors: list[InputError] = []
-    seen: set[str] = set()
-    labels: set[str] = set()
-    for path in paths:
-        try:
-            new = list(_walk(path, errors))
-        except OSError as error:
-            errors.append(InputError(f"cannot read: {error.strerror or error}", file=path))
-            continue
-        for name, named in _members(new, errors):
-            real = name if name == STDIN or remote.is_remote(name) else os.path.realpath(name)
-            if real not in seen:  # the same file given twice is one log
-                seen.add(real)
-                label = label_of(name, path)
-                other = (f"{label}-{nth}" for nth in count(2))
-                while label in labels:
-                    label = next(other)
-                labels.add(label)
-                found.append(replace(source(len(found), name, named=named or is_log(name)), label=label))
-    return found, errors
-
-
-def label_of(name: str, root: str) -> str:
-    """Where an input lies below the path that was given, without what the ending says of its kind."""
-    root = root if remote.is_remote(root) or root == STDIN else str(Path(root))
-    below = name if root == "." else name.removeprefix(root).lstrip("/")
-    label = below or name.rpartition("/")[2] if name != STDIN else "stdin"
-    for ending in (".gz", ".zst", *_ENDINGS):
-        label = label.removesuffix(ending)
-    return label or name
-
-
-def is_log(name: str) -> bool:
-    """Whether a file's name ends like a log's: what nobody recognises of such a file is told, wherever it lies."""
-    return name.lower().removesuffix(".gz").removesuffix(".zst").endswith(_LOGS)
-
-
-def source(number: int, name: str, *, named: bool) -> Source:
-    """The input that the system calls `name`: shown as text, the bytes that are none escaped."""
-    path = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return Source(number, path, named, None if path == name else name)
-
-
-def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterator[tuple[str, bool]]:
-    """The paths with zip files opened up: each member is an input."""
-    for name, named in found:
-        if remote.is_remote(name) or zips.parts(name) is not None or is_once(name):
-            yield name, named
-            continue
-        try:
-            with open(name, "rb") as file:  # noqa: PTH123
-                zipped = file.read(len(zips.MAGIC)) == zips.MAGIC
-        except OSError:
-            yield name, named  # opening it again will say why not
-            continue
-        try:
-            yield from ((f"{name}!{member}", False) for member in zips.members(name)) if zipped else [(name, named)]
-        except OSError as error:
-            errors.append(InputError(f"cannot read: {error}", file=name))
-
-
-def _walk(path: str, errors: list[InputError]) -> Iterator[tuple[str, bool]]:
-    if path == STDIN:
-        yield STDIN, True
-        return
-    if remote.is_remote(path):
-        yield from remote.walk(path)
-        return
-    if zips.parts(path) is not None:
-        yield path, True
-        return
-    if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116
-        yield path, True
-        return
-
-    def fail(error: OSError) -> None:  # what lies beside it is read all the same
-        errors.append(InputError(f"cannot read: {error.strerror or error}", file=str(error.filename or path)))
-
-    for folder, folders, files in os.walk(path, onerror=fail):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            whole = Path(folder) / name
-            try:
-                found = not name.startswith(".") and whole.is_file()
-            except OSError as error:
-                fail(error)
-                continue
-            if found:
-                yield str(whole), False
-            elif not name.startswith(".") and whole.is_symlink() and not whole.exists():
-                errors.append(InputError("cannot read: a link that leads to no file", file=str(whole)))
-
-
 class Stream:
     """The decompressed bytes of a source, as a binary stream that never raises in the middle.
 
@@ -186,12 +83,8 @@ class Stream:
             raise InputError(f"cannot read: {error.strerror or error}", file=source.path) from error
         magic = self._file.read(4)
         self._file.seek(0)
-        self._inner: IO[bytes] | _Members | Transcoded = self._file
-        if magic.startswith(_GZIP):
-            self._inner = _Members(self._file, _gzip_member, 1 << 16)
-        elif magic == _ZSTD:
-            self._inner = _Members(self._file, _zstd_frame, 1 << 11)
-        elif (encoding := utf16(magic)) is not None:
+        self._inner: IO[bytes] | Members | Transcoded = unpacked(self._file, magic) or self._file
+        if (encoding := utf16(magic)) is not None:
             self._inner = Transcoded(self._file, encoding)
         self._head = b""
         if self.peek(_TAR_AT + len(_TAR)).endswith(_TAR):
@@ -228,7 +121,7 @@ class Stream:
 
     def close(self) -> None:
         """Close the file; `problem` is final after it."""
-        if isinstance(self._inner, _Members) and self._inner.cut and self.problem is None:
+        if isinstance(self._inner, Members) and self._inner.cut and self.problem is None:
             self.problem = "the compressed stream is cut"
         self._file.close()
 
@@ -250,84 +143,6 @@ class _Spool:
             file.flush()
             self.number = os.dup(file.fileno())
         weakref.finalize(self, os.close, self.number)
-
-
-class _Member(Protocol):
-    """One gzip member or zstd frame on its way; both libraries have these names."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-def _gzip_member() -> _Member:
-    try:
-        from isal import isal_zlib  # 0.3 of the parse instead of 0.8, where there is a wheel
-    except ImportError:
-        return zlib.decompressobj(31)
-    member: _Member = isal_zlib.decompressobj(31)
-    return member
-
-
-def _zstd_frame() -> _Member:
-    import zstandard
-
-    return zstandard.ZstdDecompressor().decompressobj()
-
-
-class _Members:
-    """All members of a gzip file or frames of a zstd file, one after the other.
-
-    `cut` is true where the last one has no end. They are fed by hand: the libraries' readers end silently inside a cut
-    frame, or lose what they had of it. The pieces are so small that a bomb makes at most some 64 MB of each.
-    """
-
-    def __init__(self, file: IO[bytes], make: Callable[[], _Member], piece: int) -> None:
-        self._file = file
-        self._make = make
-        self._piece = piece
-        self._member = make()
-        self._ready: list[bytes] = []
-        self._size = 0
-        self._rest = b""
-        self._taken = self._made = 0
-        self.cut = False
-
-    def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes; raises OSError where the stream is broken, after what came before it was given."""
-        while self._size < size:
-            if self._made > FREE_BYTES and self._made > self._taken * MOST_TIMES:
-                if self._size:
-                    break
-                raise OSError(f"{FREE_BYTES} bytes and {MOST_TIMES} times its own size are passed, which is the limit")
-            piece = self._rest
-            if not piece:
-                piece = self._file.read(self._piece)
-                self._taken += len(piece)
-            self._rest = b""
-            if not piece:
-                break
-            try:
-                more = self._member.decompress(piece)
-            except Exception as error:  # each library has its own
-                if self._size:
-                    self._rest = piece
-                    self._member = self._make()
-                    break
-                raise OSError(str(error)) from error
-            self._made += len(more)
-            self._ready.append(more)
-            self._size += len(more)
-            self.cut = not self._member.eof
-            if self._member.eof:
-                self._rest = self._member.unused_data.lstrip(b"\0")  # some writers pad
-                self._member = self._make()
-        whole = b"".join(self._ready)
-        self._ready = [whole[size:]] if len(whole) > size else []
-        self._size = max(0, len(whole) - size)
-        return whole[:size]
 
 
 class _Readable(Protocol):
