@@ -87,8 +87,13 @@ def command(
 
 def _calls(paper: Paper, done: Audit, call_id: str, turn: str | None) -> None:
     from analyzer.report.evidence import Recorded
-    from analyzer.report.sheet import sheet
+    from analyzer.report.sheet import sheet, stray
 
+    if chosen.is_no_call(done, call_id):
+        results, told = chosen.told_of(done, call_id, turn)
+        if results or told.height:
+            stray(paper, done, call_id, results, told)
+            return
     named = chosen.calls_named(done, call_id, turn)
     with Recorded(done) as recorded:
         for number, call in enumerate(named.to_dicts()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -53,6 +54,21 @@ def sheet(paper: Paper, audit: Audit, call: dict[str, Any], recorded: Recorded) 
         paper.heading("Gate record")
         paper.exact(visible(encoded(record).decode(), limit=4_000), indent=2)
     _findings(paper, audit.findings, call)
+
+
+def stray(paper: Paper, audit: Audit, call_id: str, results: Sequence[dict[str, Any]], findings: pl.DataFrame) -> None:
+    """Everything that is known of an id that no call has: rows of RESULTS that name it, and FINDINGS."""
+    paper.exact((visible(call_id), "head"), "  no call of the log has this id")
+    places = Places(audit)
+    for result in results:
+        paper.heading("Result")
+        paper.field("session", visible(result["session"] or "-"), indent=2)
+        if result["turn"]:
+            paper.field("turn", visible(result["turn"]), indent=2)
+        _returned(paper, audit, result, places)
+    paper.heading("Findings")
+    for row in records(findings):
+        in_full(paper, row, indent=2, sides=False)
 
 
 def _tool(call: dict[str, Any]) -> str:
@@ -186,8 +202,12 @@ def _marked(lines: list[Line], guilty: set[str]) -> list[Words]:
 
 
 def _result(paper: Paper, audit: Audit, result: dict[str, Any], places: Places) -> None:
+    paper.heading(f"Result again ({result['rank'] + 1})" if result["rank"] else "Result")
+    _returned(paper, audit, result, places)
+
+
+def _returned(paper: Paper, audit: Audit, result: dict[str, Any], places: Places) -> None:
     frames = audit.frames
-    paper.heading("Result" if not result["rank"] else f"Result again ({result['rank'] + 1})")
     success = {True: "success", False: "failure", None: "no flag"}[result["success"]]
     paper.field("outcome", (success, "warning" if result["success"] is False else "head"), indent=2)
     _sightings(paper, frames["sightings"], "result", result["result"], places)

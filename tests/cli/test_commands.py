@@ -331,6 +331,26 @@ def test_arguments_that_break_off_are_shown_to_their_end(capsys: Caught, tmp_pat
     assert "xended\n" in out
 
 
+def test_a_result_without_a_call_is_shown_as_the_report_says(capsys: Caught, tmp_path: Path) -> None:
+    log = tmp_path / "chat.jsonl"
+    log.write_text(_chat("{}", {"type": "object"}).replace('"tool_call_id": "c1"', '"tool_call_id": "c9"'))
+    out = run(capsys, "audit", "--select", "CALL005", log)[1]
+    command = out.splitlines()[-1].split()
+    assert command[:2] + command[4:6] == ["analyzer", "show", "--call", "c9"]
+    status, out, _ = run(capsys, *command[1:])
+    assert status == 0
+    assert out.startswith("c9  no call of the log has this id\n")
+    assert "CALL005" in out
+    assert "done" in out
+    assert run(capsys, "show", "--call", "c8", log)[0] == 2
+
+
+def test_the_next_command_works_where_a_finding_names_a_call_that_is_not_there(capsys: Caught, traces: Path) -> None:
+    out = run(capsys, "audit", traces / "formats" / "gate-records.jsonl")[1]
+    status, out, _ = run(capsys, *out.splitlines()[-1].split()[1:])
+    assert (status, "DRIFT007" in out) == (0, True)
+
+
 def test_no_line_of_a_schema_is_cut_beside_the_arguments(capsys: Caught, tmp_path: Path) -> None:
     log = tmp_path / "chat.jsonl"
     words = [f"a_rather_long_value_{number}" for number in range(2)]
