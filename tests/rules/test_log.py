@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,19 @@ def test_unknown_types_are_told_once_each_with_their_count() -> None:
     assert "fresh" in first["message"]
     assert "2 in this session" in first["message"]
     assert "newer" in second["message"]
+
+
+def test_a_message_that_was_begun_and_never_finished_is_missing_a_record() -> None:
+    def event(which: str, status: str) -> str:
+        item = {"type": "message", "id": "msg_9", "role": "assistant", "status": status, "content": [], "turn_id": "t1"}
+        at = {"event_id": which, "session_id": "s1", "turn_id": "t1", "output_index": 0}
+        return "event " + json.dumps({"type": f"agent.session.turn.item.{which}", **at, "item": item})
+
+    added, done = event("added", "in_progress"), event("done", "completed")
+    [hit] = found("record-missing", f"turn\n{added}\nend")
+    assert hit["message"] == "Begun, and never shown as finished though the turn completed: msg_9."
+    assert found("record-missing", f"turn\n{added}\n{done}\nend") == []
+    assert found("record-missing", f"turn\n{added}\nend cancelled") == []
 
 
 def test_unknown_items_are_told() -> None:

@@ -1,8 +1,8 @@
 """Records are missing from the log.
 
-What it says: a gap in the numbers of the events, calls that were begun and never shown as finished in a turn that
-completed, a recording that begins in the middle of its session, results of calls that it does not hold, or a last page
-that says there are more. Once per session and kind, with the count.
+What it says: a gap in the numbers of the events, calls and messages that were begun and never shown as finished in a
+turn that completed, a recording that begins in the middle of its session, results of calls that it does not hold, or a
+last page that says there are more. Once per session and kind, with the count.
 Why it matters: what is missing cannot be audited, and what hangs on it (a call, a table, a result) looks wrong.
 Bad:
     tool get_order {"type":"object"}
@@ -32,6 +32,7 @@ from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 from analyzer.visible import visible
 
+_NOTHING = pl.DataFrame(schema={"session": pl.String, "turn": pl.String, "event": pl.Int64, "name": pl.String})
 # Session, event, kind, message.
 _Missing = Iterator[tuple[str | None, int, str, str]]
 
@@ -67,28 +68,47 @@ def _gaps(trace: Trace) -> _Missing:
 
 
 def _unfinished(trace: Trace) -> _Missing:
+    begun = pl.concat([_begun_calls(trace), _begun_messages(trace)])
+    if begun.is_empty():
+        return
+    completed = trace.turns.filter(pl.col("status") == "completed").select("session", "turn")
+    added = trace.events.filter(pl.col("event").is_in(begun["event"].implode())).filter(
+        pl.col("type").str.ends_with("item.added")
+    )
+    items = (
+        begun.join(completed, on=["session", "turn"], how="semi")
+        .filter(pl.col("event").is_in(added["event"].implode()))
+        .sort("event")
+        .group_by("session", maintain_order=True)
+        .agg(pl.first("event", "name"), count=pl.len())
+    )
+    for session, event, name, count in items.iter_rows():
+        more = f" and {count - 1} more" if count > 1 else ""
+        said = f"Begun, and never shown as finished though the turn completed: {name or 'a call without an id'}{more}."
+        yield session, event, "unfinished", said
+
+
+def _begun_calls(trace: Trace) -> pl.DataFrame:
+    """Calls of which the model's item was never shown as done: `session, turn, event, name`."""
     items, done = (staged(trace, "call_sightings", stage).select("call", "event") for stage in ("item", "done"))
     opened = items.filter(~items["call"].is_in(done["call"].implode()))
     if opened.is_empty():
-        return
+        return _NOTHING
     last = opened.group_by("call").agg(pl.max("event"))
-    added = trace.events.filter(pl.col("event").is_in(last["event"].implode())).filter(
-        pl.col("type").str.ends_with("item.added")
-    )
-    begun = last.filter(pl.col("event").is_in(added["event"].implode()))
-    completed = trace.turns.filter(pl.col("status") == "completed").select("session", "turn")
-    calls = (
-        trace.calls.filter(pl.col("call").is_in(begun["call"].implode()))
-        .join(completed, on=["session", "turn"], how="semi")
-        .sort("call")
-        .group_by("session", maintain_order=True)
-        .agg(pl.first("event", "call_id", "item_id"), count=pl.len())
-    )
-    for session, event, call_id, item_id, count in calls.iter_rows():
-        named = next((name for name in (call_id, item_id) if name is not None), "a call without an id")
-        more = f" and {count - 1} more" if count > 1 else ""
-        said = f"Begun, and never shown as finished though the turn completed: {named}{more}."
-        yield session, event, "unfinished", said
+    calls = trace.calls.filter(pl.col("call").is_in(last["call"].drop_nulls().implode()))
+    name = pl.coalesce("call_id", "item_id").alias("name")
+    return calls.select("session", "turn", "call", name).join(last, on="call").select(list(_NOTHING.columns))
+
+
+def _begun_messages(trace: Trace) -> pl.DataFrame:
+    """The same of messages of the model that were shown in progress only."""
+    messages = trace.messages
+    begun = messages.filter((messages["status"] == "in_progress") & (messages["role"] == "assistant"))
+    if begun.is_empty():
+        return _NOTHING
+    ended = messages.filter(messages["status"] != "in_progress").select("session", "item_id")
+    left = begun.filter(pl.col("item_id").is_not_null()).join(ended, on=["session", "item_id"], how="anti")
+    return left.select("session", "turn", "event", name="item_id").unique(["session", "name"], keep="last")
 
 
 def _late(trace: Trace) -> pl.DataFrame:
