@@ -27,6 +27,7 @@ from analyzer.read.openai.completions import (
     Choice,
     Failure,
     Record,
+    beside,
     body_of,
     choices_of,
     failure_of,
@@ -101,7 +102,7 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def _usual(self, body: Body, event: int) -> bool:
         choices, place = body.choices, Place(event, 0, 0, 0)
-        if choices is None and first(body.response) == b"{":
+        if choices is None and (body.response or body.output or body.completion):
             return False
         if choices is None:
             name, model = list_in(body), body.model
@@ -140,7 +141,7 @@ class OpenAIChat(RecordAdapter[Record]):
                 self._ask(record, place)
             else:
                 self._listed(record, name, place)
-            if name == "messages" and first(record.response) == b"{":
+            if name == "messages":
                 self._beside(record, place)
             return True
         if record.error and first(record.error) == b"{" and record.role is None:
@@ -181,28 +182,31 @@ class OpenAIChat(RecordAdapter[Record]):
         if asked is None and not exchange.url:
             return False
         self._exchanges += 1
-        ways: dict[str, Any] = {
-            "ask": self._ask,
-            "take": self._response,
-            "pieces": chunks_of,
-            "streamed": self._streamed,
-        }
+        ways: dict[str, Any] = {"ask": self._ask, "take": self._response}
+        ways |= {"pieces": chunks_of, "streamed": self._streamed}
         self._exchanged.append(exchange, place, self._records, asked=asked, **ways)
         return True
 
     def _beside(self, record: Record, place: Place) -> None:
         """The response that a gateway logs beside the messages of its request."""
-        found = self._records.opened(bytes(record.response))
-        inside = msgspec.structs.replace(place, pointer=f"{place.pointer}/response")
-        if found is None or not self._response(found.record, found.text, inside):
-            fault = STRANGE._replace(pointer="/response")
-            self._rows.faults.append((place.event, self._dialogue.session, *fault))
+        for member, values, telling in beside(record):
+            taken = False
+            for to, text in values:
+                found = self._records.opened(text)
+                inside = msgspec.structs.replace(place, pointer=place.pointer + to)
+                taken |= found is not None and self._response(found.record, found.text, inside)
+            if telling and not taken:
+                self._rows.faults.append((place.event, self._dialogue.session, *STRANGE._replace(pointer=member)))
 
     def _response(self, record: Record, raw: bytes, place: Place) -> bool:
         """What came back; it may be the message alone."""
         if record.role == "assistant" and not record.choices and not record.object:
             self._end()
             self._dialogue.answer(said_of(raw), place, native="message")
+            return True
+        if first(record.message) == b"{" and not record.choices and record.done is None and not record.messages:
+            self._end()
+            self._dialogue.answer(said_of(bytes(record.message)), place, native="message", to="/message")
             return True
         return self._take(record, raw, place, top=False)
 

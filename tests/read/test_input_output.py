@@ -160,3 +160,27 @@ def test_a_response_alone_is_read_as_batches_hold_it(tmp_path: Path, name: str) 
         assert call["name"] == "look"
         pointer = found.frames["events"].filter(event=call["event"])["pointer"][0] + call["pointer"]
         assert pointer.startswith(to)
+
+
+ASKED = BODIES["openai-chat"][0]
+BESIDE: list[Record] = [
+    {**ASKED, "output": CHAT_REPLY},
+    {**ASKED, "completion": {"choices": [{"index": 0, "message": CHAT_REPLY}]}},
+    {**ASKED, "output": [{"index": 0, "message": CHAT_REPLY}]},
+    {"input": ASKED, "output": {"message": CHAT_REPLY}},
+    {"input": ASKED, "output": [{"index": 0, "message": CHAT_REPLY}]},
+]
+
+
+@pytest.mark.parametrize("record", BESIDE, ids=json.dumps)
+def test_a_reply_beside_its_request_is_read_in_whatever_frame(tmp_path: Path, record: Record) -> None:
+    found = audited(tmp_path, record)
+    assert found.frames["calls"]["call_id"].to_list() == ["c1"]
+    assert errors(found) == {"args-schema-mismatch"}
+    assert found.frames["faults"].is_empty()
+
+
+@pytest.mark.parametrize("member", ["response", "output", "completion"])
+def test_calls_in_a_text_beside_a_request_are_told(tmp_path: Path, member: str) -> None:
+    found = audited(tmp_path, {**ASKED, member: "content='' tool_calls=[f()]"}, {**ASKED, member: "It rains."})
+    assert found.frames["faults"]["fault"].to_list() == ["unknown_item"]
