@@ -29,8 +29,10 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.rules.drift.reworded import reworded
 from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import hits, place
+from analyzer.rules.order import source_of
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
@@ -40,6 +42,10 @@ _WHOLE = ["session", "update", "listing"]
 _LIST_CHANGED = "tools/list_changed"
 _HINT = "Change tools between sessions, or start the turn anew and tell the model what changed."
 _MOST_PAIRS = 64  # of definitions compared in one session: each costs some milliseconds
+_OF = ("session", "tool")
+_REWORDED = Direction(
+    "wording", breaks=False, words="only its description changed", pointer="", confidence=None, wording_only=True
+)
 _Pair = tuple[str, str, str, bool]  # earlier schema, later schema, role, strict
 _SEARCH = "hosted::tool_search"
 
@@ -62,35 +68,49 @@ def check(trace: Trace) -> pl.DataFrame:
             ((pl.col("state") == "withdrawn") & pl.col("channel").is_in(_WHOLE))
             | ((pl.col("state") == "offered") & pl.col("schema_id").ne_missing(pl.col("old_schema_id")))
         )
-        .join(trace.sessions.select("session", "order"), on="session", how="left", maintain_order="left")
-        # Across files whose order is not proved, before and after mean nothing.
-        .filter(
-            (pl.col("order") != "files").fill_null(value=True)
-            | (pl.col("event") // 2**43 == pl.col("old_event") // 2**43)
-        )
     )
-    changed = found
-    if changed.is_empty():  # nearly always: then the events need not be searched
+    found, words = _in_order(trace, found), _in_order(trace, reworded(trace))
+    if found.is_empty() and words.is_empty():  # nearly always: then the events need not be searched
         return hits(())
     announced = trace.events.filter(pl.col("type").str.contains(_LIST_CHANGED, literal=True)).select(
         "session", at="seq"
     )
-    relisted = (
-        changed.join(announced, on="session")
-        .filter(pl.col("at") > pl.col("old_since"), pl.col("at") < pl.col("since"))
-        .select(*_KEY, "since")
-    )
     rows = (
-        changed.join(relisted, on=[*_KEY, "since"], how="anti")
+        _silent(found, announced)
         .sort("session", "tool", "since", "role")
         .unique(["session", "tool", "since"], keep="first", maintain_order=True)
     )
+    words = _silent(words.join(rows, on=["session", "tool", "since"], how="anti"), announced)
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
-    calls = trace.calls.join(rows.select("session", "tool").unique(), on=["session", "tool"], how="semi")
+    of = pl.concat([each.select("session", "tool") for each in (rows, words)]).unique()
     seen: dict[tuple[str, str], list[int]] = {}
-    for session, tool, seq in calls.select("session", "tool", "seq").iter_rows():
+    for session, tool, seq in trace.calls.join(of, on=["session", "tool"], how="semi").select(*_OF, "seq").iter_rows():
         seen.setdefault((session, tool), []).append(seq)
-    return hits(_all(rows.sort("session", "since", "tool", "role"), texts, seen))
+    told = (
+        _told(row, _REWORDED, seen.get((row["session"], row["tool"]), []))
+        for row in words.sort("session", "since", "tool").iter_rows(named=True)
+    )
+    changed = _all(rows.sort("session", "since", "tool", "role"), texts, seen)
+    return hits([*changed, *(hit for hit in told if hit is not None)])
+
+
+def _in_order(trace: Trace, changed: pl.DataFrame) -> pl.DataFrame:
+    """The changes of which it is known what came before: across files whose order is not proved, nothing is."""
+    if changed.is_empty():
+        return changed
+    guessed = trace.sessions.filter(pl.col("order") == "files")["session"]
+    apart = source_of("event") != source_of("old_event")
+    return changed.filter(~(pl.col("session").is_in(guessed.implode()).fill_null(value=False) & apart))
+
+
+def _silent(changed: pl.DataFrame, announced: pl.DataFrame) -> pl.DataFrame:
+    """The changes that no notice stands before: what is announced and listed again is as it should be."""
+    noticed = (
+        changed.join(announced, on="session")
+        .filter(pl.col("at") > pl.col("old_since"), pl.col("at") < pl.col("since"))
+        .select(*_OF, "since")
+    )
+    return changed.join(noticed, on=[*_OF, "since"], how="anti", maintain_order="left")
 
 
 def _all(rows: pl.DataFrame, texts: dict[str, str], seen: dict[tuple[str, str], list[int]]) -> Iterator[dict[str, Any]]:

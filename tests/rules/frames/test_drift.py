@@ -292,6 +292,46 @@ def test_shape_drift_leaves_unions_and_nulls_alone(texts: list[str]) -> None:
     assert shapes(*texts) == []
 
 
+def reworded(*shown: tuple[int, str, str], notice: int | None = None, channel: str = "session") -> list[Row]:
+    """Showings of one tool by place, description and schema."""
+    offers, known = [], None
+    for seq, _, schema in shown:
+        if schema != known:
+            offers.append(
+                {"tool": "function::f", "role": "arguments", "since": seq, "event": seq, "state": "offered"}
+                | {"schema_id": schema, "channel": channel, "pointer": "/tools/0"}
+            )
+        known = schema
+    noticed = [{"event": notice, "seq": notice, "type": "notifications/tools/list_changed"}] if notice else []
+    made = trace(
+        sessions=[{"session": "s1", "order": "file"}],
+        events=noticed,
+        showings=[
+            {"event": seq, "seq": seq, "channel": channel, "scope": "all", "table": f"t{seq}", "pointer": "/tools"}
+            for seq, _, _ in shown
+        ],
+        tools=[
+            {"table": f"t{seq}", "position": 0, "tool": "function::f", "role": "arguments", "schema_id": schema}
+            | {"description": words, "pointer": "/0"}
+            for seq, words, schema in shown
+        ],
+        offers=offers,
+        schemas=[{"schema_id": "a", "text": '{"type":"object"}'}, {"schema_id": "b", "text": '{"type":"array"}'}],
+    )
+    return hits(tools_changed_mid_session.check, made)
+
+
+def test_a_description_that_changes_is_told_as_information() -> None:
+    [found] = reworded((1, "Finds.", "a"), (5, "Finds. Call export first.", "a"))
+    assert (found["severity"], found["event"], found["pointer"]) == ("info", 5, "/tools/0")
+    assert "only its description changed" in found["message"]
+    assert reworded((1, "Finds.", "a"), (5, "Finds.", "a")) == []
+    assert len(reworded((1, "Finds.", "a"), (5, "Other.", "b"))) == 1  # one change, one finding
+    assert reworded((1, "Finds.", "a"), (5, "Other.", "a"), notice=3) == []
+    assert reworded((1, "Finds.", "a"), (5, "Other.", "a"), channel="search") == []
+    assert len(reworded((1, "Finds.", "a"), (5, "Other.", "a"), (9, "Finds.", "a"))) == 2
+
+
 def gate(verdict: str, *, host: list[Row] | None = None, execute: bool | None = None, **more: Any) -> list[Row]:
     failure = {"verdict": 1, "position": 0, "instance_pointer": "", "keyword": "required", "member": "q"}
     judged = "invalid" if verdict == "not JSON" else verdict
