@@ -18,6 +18,7 @@ import polars as pl
 from analyzer.auditing import Audit, chosen, gathered, held_to
 from analyzer.batch.inputs import digest, inputs_of
 from analyzer.batch.places import BORNE, lost_of, places_of, sight_of, unseen
+from analyzer.batch.rotated import rotated
 from analyzer.batch.segments import Answer, Terms, audit_segment
 from analyzer.batch.store import INPUTS, PLACES, Store, by_segment
 from analyzer.batch.trend import borne_of, groups_of, rules_of, trend_of, versions_of
@@ -350,7 +351,8 @@ class _Run:
         run["rules"] = rules_of(audit.findings, audit.ran, away)
         trend = trend_of(store, run, groups, versions, borne=borne, away=away)
         asked = [rule.code for rule in chosen(wanted.terms.select, wanted.terms.ignore)]
-        lost = lost_of(trend.changes, self._before, looked_at, asked=asked)
+        moved = rotated(self._before, looked_at, self._inputs)
+        lost = lost_of(trend.changes, self._before, looked_at, asked=asked, moved=moved)
         audit = replace(audit, lost=[*audit.lost, *lost], notes=[*audit.notes, *lost])
         trend = replace(trend, untold=Untold.of(audit))
         store.close_run(run, groups, versions, pl.concat([places, away.select(list(PLACES))]))

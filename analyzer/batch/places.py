@@ -119,17 +119,25 @@ def unseen(places: pl.DataFrame, found: pl.DataFrame, sight: Sight) -> pl.DataFr
     return whole.filter(pl.col("why").is_not_null()).join(found, on=key, how="anti", nulls_equal=True)
 
 
-def lost_of(changes: pl.DataFrame, before: pl.DataFrame, inputs: pl.DataFrame, *, asked: Collection[str]) -> list[str]:
+def lost_of(
+    changes: pl.DataFrame,
+    before: pl.DataFrame,
+    inputs: pl.DataFrame,
+    *,
+    asked: Collection[str],
+    moved: Collection[int] = (),
+) -> list[str]:
     """What the last run had and this one has not, though it is there: a sentence for each input and rule.
 
     Of CHANGES what was not looked at, if its rule was `asked` for; SOURCES `before` and now, by the number of an input.
+    What inputs that were `moved` held stands in others now.
     """
     readable = pl.col("records") - pl.col("unreadable")
     both = (
         inputs.filter(pl.col("format") != "")
         .select("source", "path", now=readable)
         .join(before.filter(pl.col("format") != "").select("source", was=readable), on="source")
-        .filter(pl.col("now") < pl.col("was"))
+        .filter(pl.col("now") < pl.col("was"), ~pl.col("source").is_in(list(moved)))
     )
     shorter = [
         f"{path}: {was} records could be read in the last run, and {now} now" for _, path, now, was in both.rows()

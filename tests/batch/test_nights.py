@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
@@ -147,6 +148,40 @@ def test_what_was_not_looked_at_is_not_fixed(way: str, tmp_path: Path) -> None:
 
 def _kinds(night: Night) -> set[str]:
     return set(changed(night))
+
+
+def _rotate(file: Path, how: str) -> None:
+    if how == "packed":
+        Path(f"{file}.1.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    else:
+        file.rename(file.with_name("app-20261130.ndjson" if how == "dated" else f"{file.name}.1"))
+
+
+@pytest.mark.parametrize("grown", [False, True], ids=["as it was", "grown"])
+@pytest.mark.parametrize("how", ["moved", "packed", "dated"])
+def test_a_rotated_log_is_nothing_lost(how: str, grown: bool, tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    app = log(logs, "app.ndjson", story("s1", BAD), story("s2", GOOD))
+    run(store, logs)
+    if grown:
+        log(logs, "app.ndjson", story("s1", BAD), story("s2", GOOD), story("s3", GOOD))
+    _rotate(app, how)
+    log(logs, "app.ndjson", story("s4", GOOD))
+    night = run(store, logs)
+    assert (night.audit.lost, _kinds(night)) == ([], {"recurring"})
+    assert exits.decide(night.audit, fail_on="never") == exits.CLEAN
+
+
+def test_what_was_rotated_away_is_lost(tmp_path: Path) -> None:
+    logs, store = tmp_path / "logs", tmp_path / "store"
+    app = log(logs, "app.ndjson", story("s1", BAD), story("s2", GOOD))
+    run(store, logs)
+    log(logs, "app.ndjson.1", story("s2", GOOD), story("s3", GOOD))
+    log(logs, "app.ndjson", story("s4", GOOD))
+    night = run(store, logs)
+    assert f"{app}: 10 records could be read in the last run, and 5 now" in night.audit.lost
+    assert exits.decide(night.audit, fail_on="never") == exits.UNREAD
 
 
 @pytest.mark.parametrize("left", [b"", bytes(range(256)) * 12, b'{"house": 1}\n' * 9], ids=["empty", "random", "house"])
