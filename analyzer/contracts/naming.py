@@ -27,11 +27,12 @@ _AFTER_ANOTHER = _set("account code handle key number ref reference token")
 
 _NUMBERS = {
     "amount": _set(
-        "amount balance budget cost discount fee payment percent percentage price refund salary subtotal tax total"
+        "amount balance budget cost discount fee payment percent percentage price refund salary subtotal tax total "
+        "cents chf dollars eur euros gbp jpy pence usd"
     ),
     "count": _set(
-        "age attempts count days depth height hours length limit minutes months offset page qty quantity retries rows "
-        "seconds size timeout top ttl weeks width years"
+        "age attempts bytes count days depth height hours length limit milliseconds minutes months ms offset page qty "
+        "quantity retries rows seconds size timeout top ttl weeks width years"
     ),
     "identifier": frozenset(["id", "ids", "identifier"]),
 }

@@ -10,7 +10,15 @@ import polars as pl
 
 from analyzer.contracts.timeline import SchemaStore
 from analyzer.frames import FAULTS, GIVEN, MOST_TOLD, VIOLATIONS
-from analyzer.replay.payloads import Payload, in_lots, plain_values, read_arguments, read_payload, value_of
+from analyzer.replay.payloads import (
+    Payload,
+    in_lots,
+    noted_as_cut,
+    plain_values,
+    read_arguments,
+    read_payload,
+    value_of,
+)
 from analyzer.visible import visible
 
 # A status that explains why a text is not whole.
@@ -175,6 +183,8 @@ class Court:
         """An output that is not JSON, seen as its contract may: a contract that takes a string is kept by a text."""
         if payload.kind == "not_json" and owed.promised is not None and self._keeps(owed.promised, owed.said):
             return Payload("value", owed.said)
+        if payload.kind == "not_json" and noted_as_cut(owed.said):
+            return payload._replace(problem=payload.problem or "payload_truncated")
         if payload.kind == "empty":
             return Payload("value", None) if owed.container in ("absent", "null") else Payload("not_json", None)
         return payload

@@ -60,6 +60,20 @@ def read_payload(text: str | None) -> Payload:
     return Payload(kind, value, *_readings(text, plain=plain))
 
 
+#: Notes by which hosts and recorders say that a text was cut.
+CUT_NOTES = (
+    *("[truncated]", "... truncated", "(truncated)", "<truncated", "[output truncated", "truncated for persistence"),
+    *("Output truncated", "output was truncated", "characters truncated", "tokens truncated", "bytes truncated"),
+)
+_NOTED = 128  # characters at the end in which a note stands
+
+
+def noted_as_cut(text: str | None) -> bool:
+    """Whether a text begins as JSON does and ends with the note that the rest was left out."""
+    text = (text or "").rstrip()
+    return text.lstrip()[:1] in ("{", "[") and any(note in text[-_NOTED:] for note in CUT_NOTES)
+
+
 def read_arguments(text: str | None) -> Payload:
     """Decode the text of arguments: null is as good as nothing, whatever it was called with."""
     payload = read_payload(text)

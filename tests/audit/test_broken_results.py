@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from analyzer import audit
 from tests.audit.wire import (
     TOOLS,
     action,
@@ -228,3 +230,27 @@ def test_parts_that_this_wire_does_not_take_are_no_text(tmp_path: Path) -> None:
     parts = [{"type": "input_text", "text": "fine"}, {"type": "input_image", "image_url": "https://x.test/a.png"}]
     results = [post(output=parts), added(answered(output=parts), index=None)]
     assert told(run(tmp_path, _resulting(*results), "good.ndjson")) == []
+
+
+@pytest.mark.parametrize(
+    ("output", "told", "reason"),
+    [
+        ('{"orders":[{"id":1},{"id":... [truncated]', ["OUT009"], "payload_truncated"),
+        ('[{"id":1},{"i\n... output was truncated after 20 bytes\n', ["OUT009"], "payload_truncated"),
+        ('{"orders":[{"id":1},{"id":', ["OUT004", "OUT009"], None),
+        ("The list was long [truncated]", ["OUT005", "OUT009"], None),
+        ('{"orders":"[truncated]"}', ["OUT004", "OUT009"], None),
+    ],
+)
+def test_json_that_says_itself_that_it_was_cut_is_not_judged(
+    tmp_path: Path, output: str, told: list[str], reason: str | None
+) -> None:
+    contract = tmp_path / "contract.json"
+    schema = {"type": "object", "properties": {"orders": {"type": "array"}}, "required": ["orders"]}
+    contract.write_text(json.dumps({"get": {"output": schema}}))
+    log = tmp_path / "log.ndjson"
+    log.write_bytes(lines([*begun(), added(called()), post(output=output), *ended()]))
+    found = audit([str(log)], contracts=[str(contract)])
+    assert sorted({rule for rule in found.findings["rule"] if rule.startswith("OUT00")}) == told
+    (verdict,) = found.frames["verdicts"].filter(role="output").iter_rows(named=True)
+    assert verdict["reason"] == reason

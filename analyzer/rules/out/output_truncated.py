@@ -20,18 +20,15 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.replay.payloads import CUT_NOTES
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import cut_short, opens_json
 from analyzer.rules.results import standing
 from analyzer.trace import Trace
 
-_NOTES = (
-    *("[truncated]", "... truncated", "(truncated)", "<truncated", "[output truncated", "truncated for persistence"),
-    *("Output truncated", "output was truncated", "characters truncated", "tokens truncated", "bytes truncated"),
-)
 _NOTE = "|".join(
     each.replace("[", r"\[").replace("]", r"\]").replace("(", r"\(").replace(")", r"\)").replace(".", r"\.")
-    for each in _NOTES
+    for each in CUT_NOTES
 )
 _TAIL = 64  # characters: blanks beyond it are not worth a search from the front
 
