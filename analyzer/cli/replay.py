@@ -40,8 +40,8 @@ def command(*, against: tuple[str, ...], form: str, output: str | None, no_color
     failed would pass; and what nothing judged before. The verdict before is the one under the schema in force; a call
     in which the audit finds an error has not passed.
 
-    Exit status: 0; 1 where a payload that passed would fail; 3 where a log or a contract could not be read, or the
-    contracts speak of no tool that was called.
+    Exit status: 0; 1 where a payload that passed would fail; 3 where a log or a contract could not be read, or nothing
+    that these contracts judge had a verdict before, so that nothing could flip.
     """
     from analyzer.contracts.executed import is_executed, load_executed
     from analyzer.contracts.files import load_contracts
@@ -64,6 +64,11 @@ def command(*, against: tuple[str, ...], form: str, output: str | None, no_color
         console.deliver([paper.text().encode()], output)
     if not found.broken.is_empty():
         return exits.FINDINGS
-    if contracts.problems or found.flips.is_empty():
+    if not found.compared:
+        console.complain(
+            "nothing that these contracts judge had a verdict before", "--contracts gives what was in force then"
+        )
+        return exits.UNREAD
+    if contracts.problems:
         return exits.UNREAD
     return exits.decide(done, fail_on="never")

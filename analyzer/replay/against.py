@@ -51,6 +51,11 @@ class Replayed:
     left: tuple[str, ...]
 
     @property
+    def compared(self) -> bool:
+        """Whether any payload had a verdict before: else nothing can have flipped."""
+        return not self.flips.filter(pl.col("before").is_in(["valid", "invalid"])).is_empty()
+
+    @property
     def broken(self) -> pl.DataFrame:
         """What passed, had no error found in it, and would fail."""
         return self.flips.filter((pl.col("before") == "valid") & (pl.col("after") == "invalid") & ~pl.col("regretted"))

@@ -129,8 +129,12 @@ def _first_line(paper: Paper, told_counts: dict[str, int]) -> None:
     elsewhere, broken = told_counts["other version"], told_counts["broken"]
     passed = told_counts["passed before"] - elsewhere
     share = f" ({broken / passed * 100:.1f} %)" if passed else ""
-    words: list[Words] = [f"{counted(told_counts['judged'], 'payload')} judged; of {passed} that passed "]
-    words.append((f"{broken} would fail{share}", "error") if broken else "none would fail")
+    words: list[Words] = [f"{counted(told_counts['judged'], 'payload')} judged; "]
+    if passed:
+        words.append(f"of {passed} that passed ")
+        words.append((f"{broken} would fail{share}", "error") if broken else "none would fail")
+    else:
+        words.append("none had passed before")
     if elsewhere:
         words += ["; ", (f"{elsewhere} more, made under another version of the tool, would fail", "error")]
     if told_counts["caught"]:

@@ -99,6 +99,16 @@ def test_results_are_replayed_too(capsys: Caught, traces: Path, tmp_path: Path) 
     assert {(each["role"], each["change"]) for each in told["changed"]} == {("output", "broken")}
 
 
+def test_what_nothing_judged_before_cannot_flip_and_is_not_green(capsys: Caught, traces: Path, tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"Bash": {"arguments": {"required": ["nothing"]}}}), encoding="utf-8")
+    log = traces / "formats" / "claude-code-jsonl.jsonl"  # holds no schema
+    status, out, err = run(capsys, "replay", "--against", file, log)
+    assert status == 3
+    assert "none had passed before" in out
+    assert "nothing that these contracts judge had a verdict before; --contracts gives" in err
+
+
 @pytest.mark.parametrize(
     ("content", "status", "said"),
     [("{}", 2, "no contract is left to replay against"), ('{"nobody": {"arguments": {"type": "object"}}}', 3, "")],
