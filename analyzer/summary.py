@@ -31,7 +31,7 @@ NEEDS: dict[str, tuple[str, str]] = {
         "schemas",
         "no tool schema is recorded or given, so it saw only what hosts refused; --contracts supplies them",
     ),
-    "ARG002": ("tables", "no tool table is recorded"),
+    "ARG002": ("tables", "no tool table is recorded, so it saw only what hosts did not know"),
     "ARG006": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
     "CALL004": ("owed", "no call is recorded that a client has to answer"),
     "CALL007": ("posts", "no posted results are recorded"),

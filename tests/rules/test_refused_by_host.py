@@ -97,3 +97,36 @@ def test_where_the_schema_is_known_it_decides(tmp_path: Path) -> None:
     ((_, confidence, message),) = refused(tmp_path, claude_code(MISSING), contracts=[str(file)])
     assert confidence == "certain"
     assert "/new_string is missing" in message
+
+
+def unknown(folder: Path, rows: list[dict[str, Any]], **options: Any) -> list[tuple[str, str]]:
+    log = folder / "log.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    made = audit([str(log)], **options)
+    assert made.crashed == []
+    return made.findings.filter(made.findings["rule"] == "ARG002").select("confidence", "message").rows()
+
+
+def test_a_tool_that_the_host_does_not_know(tmp_path: Path) -> None:
+    [(confidence, message)] = unknown(tmp_path, codex("unsupported call: shell"))
+    assert confidence == "likely"
+    assert message == 'The tool shell is not known where it was to run: "unsupported call: shell".'
+    for rows in (
+        codex("unsupported custom tool call: shell"),
+        claude_code("<tool_use_error>Error: No such tool available: Edit</tool_use_error>"),
+        mcp("Unknown tool: find"),
+        mcp("Tool find not found"),
+    ):
+        assert len(unknown(tmp_path, rows)) == 1, rows
+
+
+def test_words_about_another_thing_do_not_make_a_tool_unknown(tmp_path: Path) -> None:
+    for rows in (
+        codex("unsupported call: exec"),
+        codex("Process exited with code 0\nOutput:\nshell is a tool"),
+        claude_code("No such tool available: Edit", failed=False),
+        claude_code("The file was not found"),
+        mcp("Invalid arguments for tool find: people must be a number"),
+        mcp("no such order"),
+    ):
+        assert unknown(tmp_path, rows) == [], rows

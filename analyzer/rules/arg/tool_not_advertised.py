@@ -1,7 +1,8 @@
 """A call names a tool that was not in the table in force.
 
 What it says: at the model call no table of the session offered this tool: it never was there, it came later, it had
-been removed, or it differs by case or by a letter. The nearest name that was offered is given.
+been removed, or it differs by case or by a letter. The nearest name that was offered is given. Where no table is
+recorded, it is told that the host or server itself knew no such tool, in its words (likely).
 Why it matters: the model made the tool up, or holds one that is gone. Executors that look names up loosely run
 something; those that do not, fail in a way the model cannot read.
 Bad:
@@ -23,11 +24,14 @@ hosted tools, of deferred tools that a search may have loaded, and of a tool tha
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import polars as pl
 
 from analyzer.contracts.nearest import did_you_mean
+from analyzer.rules.arg.unknown_to_host import unknown_to_host
 from analyzer.rules.hits import hits, place
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
@@ -36,10 +40,14 @@ _SEPARATOR = re.compile(r"__|[.:/]")
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Calls without an offer at their place, where the table is known."""
+    """Calls without an offer at their place, where the table is known; then those of tools that the host did not know."""
     lost = _lost(trace, _judged(trace, _unsettled(trace)))
+    return hits([*_unoffered(trace, lost), *unknown_to_host(trace, lost["call"])])
+
+
+def _unoffered(trace: Trace, lost: pl.DataFrame) -> Iterator[dict[str, Any]]:
     if lost.is_empty():
-        return hits(())
+        return
     unread = _unread(trace, lost)
     names: dict[str, set[str]] = {}
     spaced: set[tuple[str, str]] = set()
@@ -50,8 +58,15 @@ def check(trace: Trace) -> pl.DataFrame:
         names.setdefault(session, set()).add(name)
         if not tool.startswith("mcp:"):
             spaced.add((session, name))
-    return hits(
-        {
+    for row in lost.iter_rows(named=True):
+        # Wires leave a namespace out, or make one of the name; a server is another matter.
+        if (
+            (row["session"], row["name"]) in unread
+            or ((row["session"], row["name"]) in spaced and not row["state"] and not row["later"])
+            or _prefixed(row["name"], names.get(row["session"], set()))
+        ):
+            continue
+        yield {
             "call": row["call"],
             "message": f"The tool {row['name']} {_why(row['state'], later=bool(row['later']))}."
             if row["name"]
@@ -60,12 +75,6 @@ def check(trace: Trace) -> pl.DataFrame:
             "keyword": "withdrawn" if row["state"] else "later" if row["later"] else "unknown",
             "related": [place(row["event"], row["pointer"], "withdrawn")] if row["state"] else None,
         }
-        for row in lost.iter_rows(named=True)
-        # Wires leave a namespace out, or make one of the name; a server is another matter.
-        if (row["session"], row["name"]) not in unread
-        and ((row["session"], row["name"]) not in spaced or row["state"] or row["later"])
-        and not _prefixed(row["name"], names.get(row["session"], set()))
-    )
 
 
 def _unread(trace: Trace, lost: pl.DataFrame) -> set[tuple[str, str]]:

@@ -83,11 +83,14 @@ def test_tool_schema_invalid_an_output_may_be_anything() -> None:
 
 def test_strict_schema_violation_needs_strict() -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"]}
-    found = hits(strict_schema_violation.check, trace(**advertised(schema, strict=True)))
+    found = hits(strict_schema_violation.check, trace(**advertised(schema, strict=True, channel="request")))
     assert {hit["pointer"] for hit in found} == {"/tools/0/parameters", "/tools/0/parameters/properties/n"}
     for strict in (None, False):
-        assert hits(strict_schema_violation.check, trace(**advertised(schema, strict=strict))) == []
-    assert hits(strict_schema_violation.check, trace(**advertised(CLOSED, strict=True))) == []
+        made = trace(**advertised(schema, strict=strict, channel="request"))
+        assert hits(strict_schema_violation.check, made) == []
+    assert hits(strict_schema_violation.check, trace(**advertised(CLOSED, strict=True, channel="request"))) == []
+    # The Agents API has no such flag.
+    assert hits(strict_schema_violation.check, trace(**advertised(schema, strict=True, channel="session"))) == []
 
 
 def test_object_open_leaves_outputs_and_maps_alone() -> None:
