@@ -340,6 +340,7 @@ TURNS = _schema(
         "until": pl.Int64,  # seq of the event that ended it, or null
         "end_event": pl.Int64,
         "status": pl.String,
+        "error": pl.String,  # why it ended as it did, where the wire says so
     }
 )
 
@@ -574,17 +575,6 @@ STRAYS = _schema(
         "event": pl.Int64,
         "pointer": pl.String,
         "stage": pl.String,  # of the result
-    }
-)
-
-SHAPES = _schema(
-    {
-        "tool": pl.String,
-        "role": pl.String,
-        "pointer": pl.String,  # indexes as *
-        "json_type": pl.String,
-        "count": pl.Int64,
-        "distinct": pl.Int64,  # capped
     }
 )
 

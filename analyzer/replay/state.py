@@ -49,6 +49,7 @@ def turns_of(events: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("agent").drop_nulls().last(),
             pl.col("subagent").drop_nulls().last(),
+            pl.col("error").drop_nulls().last(),
             status=pl.col("status").drop_nulls().last(),
             until=pl.col("seq").filter(ended).first(),
             end_event=pl.col("event").filter(ended).first(),

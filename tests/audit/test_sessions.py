@@ -7,7 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from analyzer.auditing import Audit, audit
-from tests.audit.wire import Event, action, added, answered, asked, begun, called, done, ended, lines, post
+from tests.audit.wire import (
+    Event,
+    action,
+    added,
+    answered,
+    asked,
+    begun,
+    called,
+    done,
+    ended,
+    lines,
+    post,
+    run,
+    turn,
+)
 
 ORDER = {"order_id": "ord_1", "cents": 500}
 
@@ -78,3 +92,11 @@ def test_a_result_whose_id_waits_twice_or_was_answered_is_an_orphan(tmp_path: Pa
     done_, found = audited(tmp_path, *answered_, rule="CALL007")
     assert found == []
     assert "CALL005" in set(done_.findings["rule"])
+
+
+def test_a_turn_says_why_it_ended(tmp_path: Path) -> None:
+    failed = turn("failed")
+    failed["turn"]["error"] = {"code": "server_overloaded", "message": "try later"}
+    found = run(tmp_path, [*begun(), failed])
+    (row,) = found.frames["turns"].iter_rows(named=True)
+    assert (row["status"], "server_overloaded" in row["error"]) == ("failed", True)
