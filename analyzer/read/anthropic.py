@@ -95,7 +95,7 @@ class AnthropicMessages(RecordAdapter[Record]):
     def _usual(self, body: Body, event: int) -> bool:
         native, place = body.type, Place(event, 0, 0, 0)
         if native is None:
-            if first(body.messages) != b"[" or not asks(body):
+            if first(body.messages) != b"[" or body.response or body.output or body.completion or not asks(body):
                 return False
             self._replies.end()
             self._requests.take(body, place)
@@ -122,6 +122,8 @@ class AnthropicMessages(RecordAdapter[Record]):
         if native is None and first(record.messages) == b"[" and asks(record):
             self._replies.end()
             self._requests.take(record, place)
+            faults = self._records.beside(record, place, self._answered)
+            self._rows.faults += [(place.event, None, *fault) for fault in faults]
             return True
         reply = self._replies.open
         if native == "ping" and reply is not None:

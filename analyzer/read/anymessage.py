@@ -168,7 +168,7 @@ def _invoked(part: dict[str, Any], to: str, name: str | None, said: Said) -> Non
     call.name = call.name or name
     call.status = "in_progress" if part.get("state") in _BEGUN else None
     said.calls.append(call)
-    if part.get("state") in _ANSWERED:
+    if isinstance(part.get("state"), str) and part["state"] in _ANSWERED:
         success = _ANSWERED[part["state"]]
         member = "result" if "result" in part else "output"
         text, container = contained(part.get(member))

@@ -133,6 +133,12 @@ class BedrockConverse(RecordAdapter[Record]):
             return True
         if first(record.messages) == b"[":
             self._asked(record, place, record.modelId)
+            message = held(_output, record.output, _Output())[0].message
+            if message:
+                self._answer(said_of(bytes(message)), record, place)
+                return True
+            faults = self._records.beside(record, place, self._take)
+            self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
             return True
         if first(record.output) == b"{" and (record.stopReason is not None or not record.input):
             self._streaming.end()

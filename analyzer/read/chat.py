@@ -27,7 +27,6 @@ from analyzer.read.openai.completions import (
     Choice,
     Failure,
     Record,
-    beside,
     body_of,
     choices_of,
     failure_of,
@@ -39,7 +38,7 @@ from analyzer.read.openai.completions import (
     wire_of,
 )
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import STRANGE, exchange_of
+from analyzer.read.openai.exchange import exchange_of
 from analyzer.read.openai.messages import refused, said_in, said_of
 from analyzer.read.openai.recorded import is_exchange
 from analyzer.read.openai.streams import CHUNK, Streams
@@ -142,7 +141,8 @@ class OpenAIChat(RecordAdapter[Record]):
             else:
                 self._listed(record, name, place)
             if name == "messages":
-                self._beside(record, place)
+                faults = self._records.beside(record, place, self._response)
+                self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
             return True
         if record.error and first(record.error) == b"{" and record.role is None:
             self._failed(record, place)
@@ -186,17 +186,6 @@ class OpenAIChat(RecordAdapter[Record]):
         ways |= {"pieces": chunks_of, "streamed": self._streamed}
         self._exchanged.append(exchange, place, self._records, asked=asked, **ways)
         return True
-
-    def _beside(self, record: Record, place: Place) -> None:
-        """The response that a gateway logs beside the messages of its request."""
-        for member, values, telling in beside(record):
-            taken = False
-            for to, text in values:
-                found = self._records.opened(text)
-                inside = msgspec.structs.replace(place, pointer=place.pointer + to)
-                taken |= found is not None and self._response(found.record, found.text, inside)
-            if telling and not taken:
-                self._rows.faults.append((place.event, self._dialogue.session, *STRANGE._replace(pointer=member)))
 
     def _response(self, record: Record, raw: bytes, place: Place) -> bool:
         """What came back; it may be the message alone."""

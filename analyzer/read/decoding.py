@@ -14,8 +14,8 @@ import msgspec
 
 from analyzer.frames import PART_BITS
 from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body
-from analyzer.read.openai.recorded import Recorded, enclosed
+from analyzer.read.openai.exchange import STRANGE, Body
+from analyzer.read.openai.recorded import Recorded, beside, enclosed
 from analyzer.read.records import SURROGATE, Block, with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number
@@ -194,6 +194,19 @@ class Decoding(Generic[R]):
                 self._rows.faults += [(place.event, self._session(), *fault) for fault in found.faults]
                 return True
         return False
+
+    def beside(self, record: Recorded, place: Place, take: Callable[[R, bytes, Place], bool]) -> list[Fault]:
+        """Hand over what a logger put beside the members of a request; what of it could not be read."""
+        faults: list[Fault] = []
+        for member, values, telling in beside(record):
+            taken = False
+            for to, text in values:
+                found = self.opened(text)
+                inside = msgspec.structs.replace(place, pointer=place.pointer + to)
+                taken |= found is not None and take(found.record, found.text, inside)
+            if telling and not taken:
+                faults.append(STRANGE._replace(pointer=member))
+        return faults
 
     def body(self, body: Body[R] | None) -> R | None:
         """The value of a body that is no stream."""

@@ -140,6 +140,8 @@ class Gemini(RecordAdapter[Record]):
             return True
         if first(record.contents) in (b"[", b"{") or (record.contents and first(record.config) == b"{"):
             self._asked(record, place, record.model)
+            faults = self._records.beside(record, place, self._inside)
+            self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
             return True
         if first(record.error) == b"{" and not record.request:
             self._replies.end()

@@ -128,6 +128,8 @@ class Interactions(RecordAdapter[Record]):
             return self._exchange(record, place)
         if record.input and (record.previous_interaction_id or record.model or record.agent):
             self._ask(record, place)
+            faults = self._records.beside(record, place, self._response)
+            self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
             return True
         return top and self._records.enveloped(record, place, self._inside)
 

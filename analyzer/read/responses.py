@@ -21,10 +21,11 @@ from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
-from analyzer.read.values import encoded, first
+from analyzer.read.values import ABSENT, encoded, first
 
 _BODIES = ("response", "response.compaction")
 _REFUSED = 400
+_SAID = ("function_call", "message", "reasoning", "custom_tool_call", "mcp_call")
 
 
 class Responses(RecordAdapter[Record]):
@@ -129,6 +130,13 @@ class Responses(RecordAdapter[Record]):
             return self._exchange(record, place)
         if asks(record):
             self._transcript.request(record, place)
+            if record.response and not self._wrapped(record, place):
+                self._rows.faults.append((place.event, None, *STRANGE._replace(pointer="/response")))
+            return True
+        if record.object is None and record.input and first(record.output) == b"[":
+            # Both halves in one object.
+            self._transcript.request(msgspec.structs.replace(record, output=ABSENT), place)
+            self._transcript.response(record)
             return True
         if first(record.error) == b"{" and self._transcript.pending is not None and record.id is None:
             session = self._transcript.flush(None, accepted=False)
@@ -230,4 +238,9 @@ def _knows_url(url: str) -> float:
 
 
 def _knows_body(body: dict[str, Any]) -> float:
-    return float("input" in body and _is_request(encoded(body)))
+    if "input" not in body:
+        return 0.0
+    told = body.get("output")
+    if isinstance(told, list) and any(isinstance(each, dict) and each.get("type") in _SAID for each in told):
+        return 0.9 if _is_request(encoded({name: each for name, each in body.items() if name != "output"})) else 0.0
+    return float(_is_request(encoded(body)))

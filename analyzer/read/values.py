@@ -130,7 +130,7 @@ def parts_of(raw: Raw, supported: frozenset[str]) -> list[str] | None:
         )
     except msgspec.DecodeError:
         found = msgspec.json.decode(raw)
-    if not all(isinstance(part, dict) and part.get("type") in supported for part in found):
+    if not all(isinstance(part, dict) and part.get("type") in tuple(supported) for part in found):
         return None
     return [part["text"] for part in found if isinstance(part.get("text"), str)]
 

@@ -429,3 +429,10 @@ def test_streams_that_come_at_once_are_told_apart_by_their_ids(tmp_path: Path) -
     told = found.frames["calls"].select("call_id", "text", "status").rows()
     assert sorted(told) == [("ca", '{"at": "a"}', None), ("cb", '{"at": "b"}', None)]
     assert found.frames["events"]["event"].is_unique().all()
+
+
+@pytest.mark.parametrize("odd", [[], {}])
+def test_a_part_whose_type_is_no_text_stops_nothing(odd: Any) -> None:
+    told = {"role": "tool", "tool_call_id": "c1", "content": [{"type": odd, "text": "x"}]}
+    _, frames = recorded(lines({"model": "m", "messages": [{"role": "user", "content": "go"}, told]}))
+    assert frames["result_sightings"]["call_id"].to_list() == ["c1"]

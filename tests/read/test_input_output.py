@@ -184,3 +184,23 @@ def test_a_reply_beside_its_request_is_read_in_whatever_frame(tmp_path: Path, re
 def test_calls_in_a_text_beside_a_request_are_told(tmp_path: Path, member: str) -> None:
     found = audited(tmp_path, {**ASKED, member: "content='' tool_calls=[f()]"}, {**ASKED, member: "It rains."})
     assert found.frames["faults"]["fault"].to_list() == ["unknown_item"]
+
+
+@pytest.mark.parametrize("member", ["response", "output"])
+@pytest.mark.parametrize("name", BODIES)
+def test_what_came_back_may_stand_beside_the_members_of_the_request(tmp_path: Path, name: str, member: str) -> None:
+    asked, told = BODIES[name]
+    if member == "output" and name in ("openai-responses", "bedrock"):
+        told = told["output"]  # the name of the wire's own member
+    found = audited(tmp_path, {**asked, member: told})
+    assert found.inputs[0]["format"] == name
+    assert found.frames["calls"]["name"].to_list() == ["look"]
+    assert errors(found) == {"args-schema-mismatch"}
+    (mismatch,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
+    assert mismatch["location"]["pointer"].startswith(f"/{member}/")
+
+
+@pytest.mark.parametrize("name", [name for name in BODIES if name != "openai-responses"])
+def test_where_it_is_strange_it_is_told(tmp_path: Path, name: str) -> None:
+    found = audited(tmp_path, {**BODIES[name][0], "response": {"strange": True}})
+    assert found.frames["faults"].select("fault", "pointer").rows() == [("unknown_item", "/response")]

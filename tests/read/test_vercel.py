@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,10 @@ def test_an_execution_that_was_denied_is_no_success(tmp_path: Path) -> None:
     messages = [{"role": "assistant", "content": [asked]}, {"role": "tool", "content": [denied]}]
     found = audited(tmp_path, {"messages": messages})
     assert found.frames["calls"]["outcome"].to_list() == ["error"]
+
+
+@pytest.mark.parametrize("odd", [[], {}])
+def test_a_state_that_is_no_text_stops_nothing(odd: Any) -> None:
+    part = {"type": "tool-look", "toolCallId": "c1", "state": odd, "input": {}}
+    _, frames = recorded(json.dumps({"id": "m1", "role": "assistant", "parts": [part]}).encode() + b"\n")
+    assert frames["call_sightings"]["call_id"].to_list() == ["c1"]

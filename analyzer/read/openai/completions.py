@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from analyzer.read.members import held, listed
+from analyzer.read.members import held
 from analyzer.read.openai.chunks import Choice as Piece
 from analyzer.read.openai.messages import Plain
 from analyzer.read.openai.recorded import Recorded, enclosed_in, sure_of
@@ -25,7 +23,6 @@ _OTHERS = (
     b'"tool-call"',
     b'"tool-result"',
 )
-_CALLED = re.compile(rb"tool_call|function_call|tool_use")
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -102,7 +99,6 @@ class Record(Recorded, gc=False):
     session_id: str | None = None
     conversation_id: str | None = None
     model_parameters: Raw = ABSENT
-    completion: Raw = ABSENT
     done: bool | None = None
     done_reason: str | None = None
 
@@ -123,19 +119,6 @@ def list_in(record: Record | Body) -> str | None:
         if raw and first(raw) == b"[":
             return name
     return None
-
-
-def beside(record: Record) -> Iterator[tuple[str, list[tuple[str, bytes]], bool]]:
-    """What gateways log beside the messages of a request.
-
-    Given are the pointer to it, the objects in it with theirs, and whether it has to be read: a text may be words.
-    """
-    for member, raw in (("response", record.response), ("output", record.output), ("completion", record.completion)):
-        kind, to = first(raw), f"/{member}"
-        values = [(to, bytes(raw))] if kind == b"{" else []
-        if kind == b"[":
-            values = [(f"{to}/{index}", text) for index, text in enumerate(listed(raw)) if text[:1] == b"{"]
-        yield to, values, kind == b"{" or _CALLED.search(bytes(raw)) is not None
 
 
 def table_in(record: Record | Body) -> tuple[bytes, str]:

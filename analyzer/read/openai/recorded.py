@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
+from analyzer.read.members import listed
 from analyzer.read.values import ABSENT, Raw, first
 
 #: Wires have bodies with members of the later names: of these both must stand there.
@@ -20,6 +22,7 @@ HALVES = (
     ("requestBody", "responseBody"),
     ("req_payload", "resp_payload"),
 )
+_CALLED = re.compile(rb"tool_call|function_call|functionCall|tool_use|toolUse")
 _PLAIN = ("http", "request")
 _MOST = 0.85  # of a record under one of the later names: a tracer's own records, which have them too, are surer
 
@@ -77,6 +80,7 @@ class Recorded(msgspec.Struct, gc=False):
     req_payload: Raw = ABSENT
     resp_payload: Raw = ABSENT
     result: Raw = ABSENT
+    completion: Raw = ABSENT
 
 
 _recorded = msgspec.json.Decoder(Recorded).decode
@@ -94,6 +98,20 @@ def halves(whole: Recorded) -> tuple[Raw, str, Raw, str]:
         if first(sent) == b"{" or (first(sent) == b'"' and back and _string(sent).lstrip()[:1] == "{"):
             return sent, f"/{asked}", back, f"/{told}"
     return ABSENT, "/request", whole.response, "/response"
+
+
+def beside(whole: Recorded) -> Iterator[tuple[str, list[tuple[str, bytes]], bool]]:
+    """What loggers put beside the members of a request.
+
+    Given are the pointer to it, the objects in it with theirs, and whether it has to be read: a text may be words.
+    """
+    for member, raw in (("response", whole.response), ("output", whole.output), ("completion", whole.completion)):
+        kind, to = first(raw), f"/{member}"
+        values = [(to, bytes(raw))] if kind == b"{" else []
+        if kind == b"[":
+            values = [(f"{to}/{index}", text) for index, text in enumerate(listed(raw)) if text[:1] == b"{"]
+        if raw:
+            yield to, values, kind == b"{" or _CALLED.search(bytes(raw)) is not None
 
 
 def enclosed(whole: Recorded) -> Iterator[tuple[str, Raw]]:
