@@ -86,3 +86,12 @@ def test_the_key_of_a_message_is_for_no_other_body(tmp_path: Path, first: Any, s
     events = [*wire.begun(), _keyed("k1", first), wire.added(wire.called()), _keyed("k1", second), *wire.ended()]
     messages = run(tmp_path, events).findings.filter(rule="CALL017")["message"].to_list()
     assert [said in each for each in messages] == ([True] if said else [])
+
+
+def test_one_item_id_on_two_calls_of_a_request_is_one_fault(tmp_path: Path) -> None:
+    said: list[dict[str, Any]] = [{"role": "user", "content": "x"}]
+    for call in ("c1", "c2"):
+        said.append({"type": "function_call", "id": "fc_1", "call_id": call, "name": "get", "arguments": "{}"})
+    said += [{"type": "function_call_output", "call_id": call, "output": "{}"} for call in ("c1", "c2")]
+    found = run(tmp_path, [{"model": "m", "input": said, "tools": [], "store": False}])
+    assert found.findings.filter(rule="CALL002")["message"].to_list() == ["The item fc_1 stands twice in one request."]

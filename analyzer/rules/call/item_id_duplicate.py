@@ -37,20 +37,20 @@ _HINT = "Send every item once, and let whoever makes items give each an id of it
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Items repeated inside one request, then ids that belong to different items."""
-    return pl.concat([_within_a_request(trace), _across_items(trace)])
+    """Items repeated inside one request, then other ids that belong to different items."""
+    repeated = _repeated(trace)
+    return pl.concat([_within_a_request(repeated), _across_items(trace, repeated)])
 
 
-def _within_a_request(trace: Trace) -> pl.DataFrame:
+def _repeated(trace: Trace) -> pl.DataFrame:
+    """`session, item_id, event, pointer` of items that stand a second time in one request, `first, where` of before."""
     columns = ("session", "event", "pointer", "item_id")
     shown = pl.concat(
         [staged(trace, frame, "history").select(columns) for frame in ("call_sightings", "result_sightings")]
     )
-    if shown.is_empty():
-        return NONE
     by = ["session", "record", "item_id"]
     # The same fault is resent with every later request: its first place is enough.
-    again = (
+    return (
         shown.filter(pl.col("item_id").is_not_null())
         .with_columns(record=record_of("event"))
         .filter(pl.len().over(by) > 1)
@@ -59,6 +59,9 @@ def _within_a_request(trace: Trace) -> pl.DataFrame:
         .filter(pl.int_range(pl.len()).over(by) == 1)
         .unique(["session", "item_id"], keep="first", maintain_order=True)
     )
+
+
+def _within_a_request(repeated: pl.DataFrame) -> pl.DataFrame:
     return hits(
         {
             "session": row["session"],
@@ -69,13 +72,13 @@ def _within_a_request(trace: Trace) -> pl.DataFrame:
             "hint": _HINT,
             "related": [place(row["first"], row["where"], "first")],
         }
-        for row in again.iter_rows(named=True)
+        for row in repeated.iter_rows(named=True)
     )
 
 
-def _across_items(trace: Trace) -> pl.DataFrame:
+def _across_items(trace: Trace, repeated: pl.DataFrame) -> pl.DataFrame:
     items = _items(trace)
-    twice = items.filter(items["item_id"].is_duplicated())
+    twice = items.filter(items["item_id"].is_duplicated()).join(repeated, on=["session", "item_id"], how="anti")
     if twice.is_empty():
         return NONE
     by = ["session", "item_id"]
