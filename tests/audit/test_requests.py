@@ -90,8 +90,8 @@ def test_the_key_of_a_message_is_for_no_other_body(tmp_path: Path, first: Any, s
 
 def test_one_item_id_on_two_calls_of_a_request_is_one_fault(tmp_path: Path) -> None:
     said: list[dict[str, Any]] = [{"role": "user", "content": "x"}]
-    for call in ("c1", "c2"):
-        said.append({"type": "function_call", "id": "fc_1", "call_id": call, "name": "get", "arguments": "{}"})
-    said += [{"type": "function_call_output", "call_id": call, "output": "{}"} for call in ("c1", "c2")]
+    call = {"type": "function_call", "id": "fc_1", "name": "get", "arguments": "{}"}
+    said += [{**call, "call_id": name} for name in ("c1", "c2")]
+    said += [{"type": "function_call_output", "call_id": name, "output": "{}"} for name in ("c1", "c2")]
     found = run(tmp_path, [{"model": "m", "input": said, "tools": [], "store": False}])
     assert found.findings.filter(rule="CALL002")["message"].to_list() == ["The item fc_1 stands twice in one request."]
