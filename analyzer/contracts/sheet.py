@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,36 @@ from analyzer.contracts.timeline import SchemaStore, offers_of, tools_of
 from analyzer.errors import ContractFileError
 from analyzer.trace import Settings, Trace
 
+_KEYWORDS = frozenset(
+    [
+        "$schema",
+        "$ref",
+        "$defs",
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "required",
+        "items",
+        "prefixItems",
+        "enum",
+        "const",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+    ]
+)
+_TYPES = frozenset(["array", "boolean", "integer", "null", "number", "object", "string"])
 _SHAPES = {"inputSchema": "mcp", "input_schema": "anthropic"}
 
 
-def trace_of(paths: Sequence[Path], settings: Settings | None = None) -> tuple[Trace, list[ContractFileError]]:
+def trace_of(
+    paths: Sequence[Path], settings: Settings | None = None, *, meant: Collection[str] = ()
+) -> tuple[Trace, list[ContractFileError]]:
     """The tools of contract files and folders as if each file had been advertised in a session named after it.
 
-    A file that holds neither contracts nor a tool table, but a schema, is a tool named like the file.
+    A file that holds neither contracts nor a tool table, but a schema, is a tool named like the file; any object is one
+    in files that are `meant`, in others one that looks like it.
     """
     found, problems = definitions(paths)
     by_file: dict[str, list[Definition]] = {}
@@ -32,7 +55,7 @@ def trace_of(paths: Sequence[Path], settings: Settings | None = None) -> tuple[T
         by_file.setdefault(each.file, []).append(each)
     left = []
     for problem in problems:
-        bare = _bare(problem)
+        bare = _bare(problem, meant=problem.file in meant)
         if bare is None:
             left.append(problem)
         else:
@@ -44,7 +67,7 @@ def trace_of(paths: Sequence[Path], settings: Settings | None = None) -> tuple[T
     return rows.trace(store, settings or Settings()), left
 
 
-def _bare(problem: ContractFileError) -> Definition | None:
+def _bare(problem: ContractFileError, *, meant: bool) -> Definition | None:
     """The schema that a file holds alone; None where it is none."""
     path = Path(problem.file or "")
     if path.is_dir():
@@ -53,10 +76,19 @@ def _bare(problem: ContractFileError) -> Definition | None:
         value = value_of(path)
     except ContractFileError:
         return None
-    if not isinstance(value, dict | bool):
+    if not isinstance(value, dict | bool) or not (meant or path.name.endswith(".schema.json") or _like_schema(value)):
         return None
     name = path.name.removesuffix(".json").removesuffix(".schema")
     return Definition(name, None, "arguments", value, str(path), 1, "")
+
+
+def _like_schema(value: Any) -> bool:
+    """Whether an object says what a schema says: among schemas lie files of other programs, such as package.json."""
+    if not isinstance(value, dict):
+        return False
+    named = value.get("type")
+    types = named if isinstance(named, list) else [named]
+    return not _KEYWORDS.isdisjoint(value) or all(isinstance(each, str) and each in _TYPES for each in types)
 
 
 class _Rows:

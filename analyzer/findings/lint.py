@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -19,16 +19,24 @@ from analyzer.rules.engine import run
 from analyzer.trace import Settings
 
 
-def lint(
-    paths: Sequence[Path], settings: Settings | None = None
-) -> tuple[pl.DataFrame, list[ContractFileError], list[tuple[str, str]]]:
-    """FINDINGS of the TOOL rules on files and folders, what could not be read, and the rules that crashed."""
-    trace, problems = trace_of(paths, settings)
+class Linted(NamedTuple):
+    """FINDINGS of the TOOL rules, what could not be read, the rules that crashed, and how many schemas there were."""
+
+    found: pl.DataFrame
+    problems: list[ContractFileError]
+    crashed: list[tuple[str, str]]
+    schemas: int
+
+
+def lint(paths: Sequence[Path], settings: Settings | None = None, *, meant: Collection[str] = ()) -> Linted:
+    """What the TOOL rules say of files and folders; those that are `meant` hold schemas, whatever they look like."""
+    trace, problems = trace_of(paths, settings, meant=meant)
     hits, crashes = run([rule for rule in RULES if rule.code.startswith("TOOL")], trace)
     found = assemble(settle(hits), trace).drop("first_event")
     # A file is no session.
     found = found.with_columns(session=pl.lit(None, pl.String), seq=pl.lit(None, pl.Int64))
-    return _on_their_lines(found), problems, [(crash.rule.code, crash.error) for crash in crashes]
+    crashed = [(crash.rule.code, crash.error) for crash in crashes]
+    return Linted(_on_their_lines(found), problems, crashed, trace.schemas.height)
 
 
 def _on_their_lines(found: pl.DataFrame) -> pl.DataFrame:

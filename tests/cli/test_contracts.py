@@ -305,6 +305,36 @@ def test_what_is_no_log_in_a_folder_is_not_passed_by_lint(capsys: Caught, tmp_pa
     assert "2 of 3 records cannot be read" in err
 
 
+def test_a_schema_file_of_a_folder_that_is_no_json_is_not_passed(capsys: Caught, tmp_path: Path) -> None:
+    schema_file(tmp_path, "find.arguments.json", ORDER)
+    broken = tmp_path / "refund.arguments.json"
+    broken.write_text('{"type": "object",', encoding="utf-8")
+    status, out, err = run(capsys, "lint", tmp_path)
+    assert (status, "refund" in out) == (3, False)
+    assert f"{broken}:1: not JSON" in err
+
+
+def test_other_programs_files_among_schemas_are_no_schemas(capsys: Caught, tmp_path: Path) -> None:
+    schema_file(tmp_path, "find.arguments.json", ORDER)
+    package = schema_file(tmp_path, "package.json", {"name": "shop", "type": "module", "version": "1.0.0"})
+    status, out, _ = run(capsys, "lint", tmp_path)
+    assert (status, "package" in out) == (0, False)
+    assert run(capsys, "lint", package)[0] == 1, "who names it means it"
+
+
+def test_lint_of_what_holds_no_schema_is_not_green(capsys: Caught, traces: Path) -> None:
+    status, out, err = run(capsys, "lint", traces / "formats" / "claude-code-jsonl.jsonl")
+    assert (status, out) == (3, "")
+    assert "no schema is in these files" in err
+
+
+def test_a_check_that_met_no_pinned_tool_is_not_green(capsys: Caught, pinned: Path, traces: Path) -> None:
+    status, out, err = run(capsys, "pin", "--check", "--into", pinned, traces / "formats" / "claude-code-jsonl.jsonl")
+    assert status == 3
+    assert "not advertised here" in out
+    assert "nothing was checked" in err
+
+
 def test_a_fault_of_a_file_of_many_lines_is_told_at_its_line(capsys: Caught, tmp_path: Path) -> None:
     file = tmp_path / "tools.json"
     file.write_text('{"find": {\n "arguments": {\n  "properties": {\n   "q": {"type": "objct"}}}}}\n', encoding="utf-8")

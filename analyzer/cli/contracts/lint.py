@@ -10,7 +10,7 @@ import click
 from analyzer.cli import console, exits, logs
 from analyzer.cli.contracts import shared
 from analyzer.cli.given import Given
-from analyzer.errors import AnalyzerError, InputError, UsageError
+from analyzer.errors import AnalyzerError, ContractFileError, InputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +44,8 @@ def command(*, fail_on: str, form: str, no_color: bool, **given: Unpack[Given]) 
     A PATH is a contract file, a tool table, a file that holds one schema, a folder of these, or a log, of which the
     advertised tools are looked at. Whatever is no log is read as schemas.
 
-    Exit status: 0; 1 a finding at or above --fail-on; 3 where something could not be read; 4 a rule crashed.
+    Exit status: 0; 1 a finding at or above --fail-on; 3 where something could not be read, or holds no schema;
+    4 a rule crashed.
     """
     import polars as pl
 
@@ -96,13 +97,29 @@ def _linted(given: Given) -> tuple[pl.DataFrame, list[AnalyzerError], list[tuple
     )
     unknown = [each["path"] for each in done.inputs if not each["format"]] + done.unrecognised
     files = [Path(path) for path in unknown if path.endswith(".json")]
-    found, problems, crashed = lint(files, settings)
-    # Of a folder, what is neither named like a log nor like a contract is nobody's business.
     named = set(given["paths"])
-    mine: list[AnalyzerError] = [problem for problem in problems if problem.file in named]
+    found, problems, crashed, schemas = lint(files, settings, meant=named)
+    # Of a folder, what is JSON and no contract, or no JSON by its name, is nobody's business.
+    mine: list[AnalyzerError] = [
+        problem for problem in problems if problem.file in named or not _is_json(problem.file or "")
+    ]
     for each in done.inputs:
         if not each["format"] and not each["path"].endswith(".json"):
             mine.append(UsageError("neither a log nor a .json file of schemas", file=each["path"], advice=_FORMATS))
         elif each["format"] and each["unreadable"]:
             mine.append(InputError(logs.in_part(each), file=each["path"], advice=logs.WHICH))
-    return pl.concat([done.findings, found]), [*done.problems, *mine], [*done.crashed, *crashed]
+    problems_of_all = [*done.problems, *mine]
+    if not problems_of_all and not schemas and done.frames["schemas"].is_empty():
+        advice = "name contract files, or logs that hold tool tables"
+        problems_of_all.append(UsageError("no schema is in these files", advice=advice))
+    return pl.concat([done.findings, found]), problems_of_all, [*done.crashed, *crashed]
+
+
+def _is_json(file: str) -> bool:
+    from analyzer.contracts.files import value_of
+
+    try:
+        value_of(Path(file))
+    except ContractFileError:
+        return False
+    return True

@@ -40,7 +40,7 @@ def command(*, folder: str, checking: bool, update: bool, form: str, no_color: b
     contract files: `audit --contracts DIR` judges by them.
 
     Exit status: 0; with --check 1 where a tool differs from its pin, has none, or changed its wording; 3 where a log
-    could not be read or recognised.
+    could not be read or recognised, or shows no pinned tool at all.
     """
     if checking and update:
         raise UsageError("--check writes nothing and --update writes: give one of them")
@@ -65,6 +65,9 @@ def command(*, folder: str, checking: bool, update: bool, form: str, no_color: b
         console.write(paper.text())
     if checking and any(each.drifted for each in found):
         return exits.FINDINGS
+    if checking and all(each.what == "absent" for each in found):
+        console.complain("nothing was checked: none of the pinned tools is advertised in these logs")
+        return exits.UNREAD
     return exits.decide(done, fail_on="never")
 
 
