@@ -26,7 +26,7 @@ from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
 
 _URL = re.compile(r"/interactions(?:$|[/?])")
-_EVENTS = ("interaction.", "step.", "content.")
+_SPOKEN = ("user_input", "model_output", "thought")
 _HEADS = ("interaction", "step", "content", "error")
 _OVER = ("completed", "complete", "cancelled", "failed", "incomplete")
 # Members that a request has here, and in no other wire that has an input.
@@ -93,11 +93,11 @@ class Interactions(RecordAdapter[Record]):
             return 0.0
         event = record.get("event_type")
         if isinstance(event, str):
-            return 0.95 if event.startswith(_EVENTS) else 0.0
+            return 0.95 if _is_event(event, record) else 0.0
         if record.get("object") == "interaction":
             return 1.0
         if isinstance(record.get("steps"), list) and isinstance(record.get("status"), str) and "id" in record:
-            return 0.6
+            return 0.6 if any(map(_is_step, record["steps"])) else 0.0
         if _asks(record):
             return 1.0
         response = record.get("response", record.get("output"))
@@ -239,6 +239,20 @@ class Interactions(RecordAdapter[Record]):
 
 
 _event = msgspec.json.Decoder(Event).decode
+
+
+def _is_event(event: str, record: dict[str, Any]) -> bool:
+    """Whether an event is one of a stream of this wire; others have such words, too."""
+    head, _, word = event.partition(".")
+    if head == "interaction":
+        return isinstance(record.get("interaction"), dict) or isinstance(record.get("interaction_id"), str)
+    held = word == "stop" or any(isinstance(record.get(name), dict) for name in ("step", "content", "delta"))
+    return head in ("step", "content") and word in ("start", "delta", "stop") and "index" in record and held
+
+
+def _is_step(step: Any) -> bool:
+    kind = step.get("type") if isinstance(step, dict) else None
+    return isinstance(kind, str) and (kind in _SPOKEN or kind.endswith(("_call", "_result")))
 
 
 def _asks(record: dict[str, Any]) -> bool:

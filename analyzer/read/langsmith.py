@@ -13,6 +13,7 @@ from analyzer.read.langfuse import Langfuse, Observation
 from analyzer.read.openai.cursor import Place
 from analyzer.read.payloads import opened
 
+_KINDS = ("llm", "chat_model", "chain", "tool", "retriever", "embedding", "prompt", "parser")
 _TYPES = {"llm": "GENERATION", "chat_model": "GENERATION", "tool": "TOOL"}
 
 
@@ -53,7 +54,9 @@ class LangSmith(Langfuse):
 
     name: ClassVar[str] = "langsmith"
     title: ClassVar[str] = "LangSmith runs"
-    known_by: ClassVar[str] = "`run_type` beside `inputs`; pages with `runs`"
+    known_by: ClassVar[str] = (
+        "a `run_type` of the service beside `inputs` and `trace_id` or `start_time`; pages with `runs`"
+    )
     loses: ClassVar[tuple[str, ...]] = (
         "Payloads are in the shape of whatever framework was traced: what is in no known shape is not read.",
         "Tool tables are recorded only where the framework passed them on.",
@@ -76,7 +79,8 @@ class LangSmith(Langfuse):
         runs = record.get("runs")
         if isinstance(runs, list) and runs:
             return LangSmith.knows(runs[0])
-        return 0.95 if isinstance(record.get("run_type"), str) and isinstance(record.get("inputs"), dict) else 0.0
+        placed = "trace_id" in record or "start_time" in record
+        return 0.95 if placed and record.get("run_type") in _KINDS and isinstance(record.get("inputs"), dict) else 0.0
 
     def _take(self, record: Observation, raw: bytes, place: Place) -> bool:
         del raw

@@ -164,6 +164,19 @@ def test_an_event_of_an_unknown_type_is_left_to_others(tmp_path: Path) -> None:
     assert found.frames["calls"].height == 1
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"event_type": "step.start", "step": "build", "run": 5},
+        {"event_type": "content.updated", "index": 1, "content": {}},
+        {"event_type": "interaction.clicked", "user": "u"},
+        {"id": 5, "status": "completed", "steps": [{"name": "checkout"}, {"name": "test"}]},
+    ],
+)
+def test_what_only_looks_like_it_is_not_taken(record: Record) -> None:
+    assert recorded(json.dumps(record).encode() + b"\n")[0].source_frame()["format"][0] != NAME
+
+
 def test_an_error_is_one(tmp_path: Path) -> None:
     failed = {"event_type": "error", "error": {"code": "x", "message": "y"}}
     found = audited(tmp_path, asked("where?"), events("v1", [])[0], failed)
