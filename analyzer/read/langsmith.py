@@ -55,7 +55,7 @@ class LangSmith(Langfuse):
     name: ClassVar[str] = "langsmith"
     title: ClassVar[str] = "LangSmith runs"
     known_by: ClassVar[str] = (
-        "a `run_type` of the service beside `inputs` and `trace_id` or `start_time`; pages with `runs`"
+        "a `run_type` of its own beside `inputs` and `trace_id` or `start_time`; pages with `runs`"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Payloads are in the shape of whatever framework was traced: what is in no known shape is not read.",
