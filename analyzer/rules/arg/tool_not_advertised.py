@@ -40,7 +40,7 @@ _SEPARATOR = re.compile(r"__|[.:/]")
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Calls without an offer at their place, where the table is known; then those of tools that the host did not know."""
+    """Calls without an offer at their place, where the table is known; then those that the host did not know."""
     lost = _lost(trace, _judged(trace, _unsettled(trace)))
     return hits([*_unoffered(trace, lost), *unknown_to_host(trace, lost["call"])])
 
