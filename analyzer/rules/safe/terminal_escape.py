@@ -1,8 +1,9 @@
-r"""A payload holds control sequences.
+r"""A payload holds control sequences, or characters that nobody sees.
 
-What it says: a result, arguments or a message hold characters that steer a terminal. Colours from a shell are info.
+What it says: a result, arguments or a message hold characters that steer a terminal, that turn the direction of text
+around, or that are not shown at all (tags). Colours from a shell and spaces without a width are info.
 Why it matters: shown raw they move the cursor, rewrite lines, set titles or fill the clipboard: what a person reads
-in their terminal is not what is in the log.
+in their terminal is not what is in the log, nor what the model was told.
 Bad:
     tool get_note {"type":"object","properties":{}}
     call c1 get_note
@@ -11,7 +12,8 @@ Good:
     tool get_note {"type":"object","properties":{}}
     call c1 get_note
     result c1 ok raw "line\tone\r\nline two"
-Blind spots: sequences written out as text (a backslash and letters) are harmless and not told.
+Blind spots: sequences written out in prose (a backslash and letters) are harmless and not told; in JSON they are what
+they stand for. Joiners, direction marks and variation selectors belong to ordinary scripts and emoji.
 """
 
 from __future__ import annotations
@@ -25,40 +27,98 @@ from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
 # Escape, bell, backspace, null, delete, and the one-letter forms of CSI, OSC and DCS: what terminals act upon. As
-# literals these cost a thirtieth of a class of all control characters.
+# literals these cost a thirtieth of a class of all control characters; twenty in one pattern cost as much as a class.
 _CONTROL = "\\x1b|\\x07|\\x08|\\x00|\\x7f|\\u{9b}|\\u{9d}|\\u{90}"
 _COLOUR = "\\x1b\\[[0-9;]*[mK]"
+# Characters that turn text around, tags (but for those of flags) and spaces without a width.
+_TURNING = "\u202a|\u202b|\u202c|\u202d|\u202e|\u2066|\u2067|\u2068|\u2069"
+_TAGS = "[\U000e0001-\U000e007f]"
+_FLAG = "\U0001f3f4[\U000e0020-\U000e007f]+"
+_SOME_TAGS = "|".join(chr(0xE0000 + ord(each)) for each in " aeiot")  # a class costs twenty times as much
+_THIN = "\u200b|\u2060|\u2061|\u2062|\u2063|\u2064|\ufeff"
+# The same in the strings of JSON: escaped by a backslash that is not escaped itself.
+_ESCAPED = r"\\u00|\\u20|\\ufe|\\uFE|\\udb|\\uDB"
+_BY = r"(?:^|[^\\])(?:\\\\)*"
+_ESCAPED_CONTROL = _BY + r"\\u00(?:1[bB]|0[078]|7[fF]|9[0bBdD])"
+_ESCAPED_HIDDEN = _BY + r"\\(?:u20(?:2[a-eA-E]|6[6-9])|u[dD][bB]40\\u[dD][cC][0-7])"
+_ESCAPED_THIN = _BY + r"\\(?:u20(?:0[bB]|6[0-4])|u[fF][eE][fF][fF])"
+_JSON = r"^\s*[{\[\"]"
+
+
+def _suspects(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of which the text may hold such characters: two looks at all texts, and closer ones at few."""
+    text = frame["text"]
+    near = text.str.contains(f"{_CONTROL}|{_ESCAPED}").arg_true()
+    foreign = (text.str.len_bytes() != text.str.len_chars()).arg_true()
+    if foreign.len():
+        said = text.gather(foreign)
+        hidden = said.str.contains(_TURNING) | said.str.contains(_SOME_TAGS) | said.str.contains(_THIN)
+        near = pl.concat([near, foreign.filter(hidden)]).unique().sort()
+    return frame[near]
+
+
+def _looked_at(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that hold such characters, with `control`, `hidden` and `thin`."""
+    text, json = pl.col("text"), pl.col("text").str.contains(_JSON)
+    return (
+        _suspects(frame)
+        .with_columns(
+            control=text.str.contains(_CONTROL) | (json & text.str.contains(_ESCAPED_CONTROL)),
+            hidden=text.str.contains(_TURNING)
+            | text.str.replace_all(_FLAG, "").str.contains(_TAGS)
+            | (json & text.str.contains(_ESCAPED_HIDDEN)),
+            thin=text.str.contains(_THIN) | (json & text.str.contains(_ESCAPED_THIN)),
+        )
+        .filter(pl.col("control") | pl.col("hidden") | pl.col("thin"))
+    )
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Payloads with control characters; each payload once."""
+    """Payloads with control characters or hidden ones; each payload once."""
     outputs, calls, messages = (
-        frame.filter(frame["text"].str.contains(_CONTROL)) for frame in (said(trace), trace.calls, trace.messages)
+        _looked_at(frame.select(columns))
+        for frame, columns in (
+            (said(trace), ["result", "tool", "text"]),
+            (trace.calls, ["call", "text"]),
+            (trace.messages, ["session", "event", "pointer", "turn", "item_id", "text"]),
+        )
     )
     if outputs.is_empty() and calls.is_empty() and messages.is_empty():
         return NONE
     coloured = pl.col("tool").is_in(error_speakers(trace)).fill_null(value=False)
+    found = ["text", "control", "hidden", "thin"]
     places = [
         outputs.sort("result", maintain_order=True)
         .unique("result", keep="first", maintain_order=True)
-        .select("result", "text", coloured=coloured, what=pl.lit("result")),
-        calls.select("call", "text", what=pl.lit("call")),
-        messages.unique(["session", "item_id", "text"], keep="first", maintain_order=True).select(
-            "session", "event", "pointer", "turn", "text", what=pl.lit("message")
-        ),
+        .select("result", *found, coloured=coloured, what=pl.lit("result")),
+        calls.sort("call").select("call", *found, what=pl.lit("call")),
+        messages.sort("event", "pointer")
+        .unique(["session", "item_id", "text"], keep="first", maintain_order=True)
+        .select("session", "event", "pointer", "turn", *found, what=pl.lit("message")),
     ]
     only_colour = ~pl.col("text").str.replace_all(_COLOUR, "").str.contains(_CONTROL)
+    control, hidden = pl.col("control"), pl.col("hidden")
+    mild = control & ~hidden & pl.col("coloured").fill_null(value=False) & only_colour
     return (
         pl.concat(places, how="diagonal")
-        .with_columns(mild=pl.col("coloured").fill_null(value=False) & only_colour)
-        .drop("coloured")
+        .with_columns(mild=mild)
         .select(
-            pl.exclude("text", "what", "mild"),
+            pl.exclude("text", "what", "mild", "coloured", "control", "hidden", "thin"),
             message=pl.when(pl.col("mild"))
             .then(pl.lit("The result is coloured for a terminal."))
-            .otherwise(sentence("The {} holds control characters.", "what")),
+            .when(control)
+            .then(sentence("The {} holds control characters.", "what"))
+            .when(hidden)
+            .then(sentence("The {} holds characters that nobody sees, or that turn text around.", "what"))
+            .otherwise(sentence("The {} holds spaces without a width.", "what")),
             hint=pl.lit("Strip them where the text is made; this report shows them escaped."),
-            severity=pl.when(pl.col("mild")).then(pl.lit("info")),
-            keyword=pl.when(pl.col("mild")).then(pl.lit("colour")).otherwise(pl.lit("control")),
+            severity=pl.when(pl.col("mild") | ~(control | hidden)).then(pl.lit("info")),
+            keyword=pl.when(pl.col("mild"))
+            .then(pl.lit("colour"))
+            .when(control)
+            .then(pl.lit("control"))
+            .when(hidden)
+            .then(pl.lit("hidden"))
+            .otherwise(pl.lit("thin")),
         )
     )

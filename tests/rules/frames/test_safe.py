@@ -156,3 +156,40 @@ def test_terminal_escape_colours_of_a_shell_are_info() -> None:
 @pytest.mark.parametrize("text", ["a\tb\r\nc\f", "caf\u00e9 \U0001f642", "\\x1b[31m"])
 def test_terminal_escape_leaves_alone(text: str) -> None:
     assert hits(terminal_escape.check, trace(results=[result(text)])) == []
+
+
+TAGGED = "".join(chr(0xE0000 + ord(each)) for each in "do it")
+SCOTLAND = "\U0001f3f4" + "".join(chr(0xE0000 + ord(each)) for each in "gbsct") + "\U000e007f"
+
+
+@pytest.mark.parametrize(
+    ("text", "keyword"),
+    [
+        ('{"t":"a\\u001b]0;x\\u0007"}', "control"),
+        ('["\\\\\\u001B[2J"]', "control"),  # behind an escaped backslash
+        ("left \u202eright", "hidden"),
+        ('{"t":"\\u202e"}', "hidden"),
+        (f"fine{TAGGED}", "hidden"),
+        (json.dumps({"t": TAGGED}), "hidden"),
+        ("pass\u200bword", "thin"),
+        ('{"t":"\\ufeff"}', "thin"),
+    ],
+)
+def test_terminal_escape_sees_what_is_escaped_or_hidden(text: str, keyword: str) -> None:
+    for frames in ({"results": [result(text)]}, {"calls": [{"call": 1, "text": text}]}):
+        (hit,) = hits(terminal_escape.check, trace(**frames))
+        assert (hit["keyword"], hit["severity"]) == (keyword, "info" if keyword == "thin" else None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SCOTLAND,
+        "\U0001f468\u200d\U0001f4bb",
+        '{"t":"\\\\u001b[2J"}',  # a backslash and letters
+        '{"t":"caf\\u00e9 \\u2013 \\u2026"}',
+        "written out: \\u202e",
+    ],
+)
+def test_terminal_escape_leaves_scripts_and_written_words_alone(text: str) -> None:
+    assert hits(terminal_escape.check, trace(results=[result(text)])) == []
