@@ -33,11 +33,14 @@ def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     return named(dressed(hits, trace))
 
 
-def dressed(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    """Hits as FINDINGS, but for the names that last: for these all hits of a session have to be there."""
+def dressed(hits: pl.DataFrame, trace: Trace, since: int = 0) -> pl.DataFrame:
+    """Hits as FINDINGS, but for the names that last: for these all hits of a session have to be there.
+
+    `since` is how many hits of the trace came before these.
+    """
     if hits.is_empty():
         return DRESSED.to_frame()
-    hits = _owned(hits.with_row_index("hit"), trace)
+    hits = _owned(hits.with_row_index("hit", since), trace)
     verdicts = _rows(trace.verdicts, "verdict", hits["verdict"])
     related = (
         hits.select("hit", "related").filter(pl.col("related").list.len() > 0).explode("related").unnest("related")

@@ -18,6 +18,8 @@ from analyzer.trace import Trace
 _CLASS = ("rule", "slug", "severity", "confidence")
 UNLISTED = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "count": pl.Int64()})
 """What is counted and not listed."""
+TAKEN = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "kept": pl.Int64(), "count": pl.Int64()})
+"""What came first in the order of the report: made findings, and counted only."""
 
 SLUG = "findings-not-listed"
 
@@ -38,26 +40,38 @@ def listed(found: pl.DataFrame, most: int, unlisted: pl.DataFrame | None = None)
     return kept, counts.select(*_CLASS, left).filter(pl.col("count") > 0)
 
 
-def foremost(hits: pl.DataFrame, trace: Trace, most: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def foremost(
+    hits: pl.DataFrame, trace: Trace, most: int, before: pl.DataFrame | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Of HITS those of which `most` findings may be listed, and UNLISTED: making findings of hits takes most memory.
 
-    All hits at the place where a class is cut are kept, for their order is known when they are findings.
+    All hits at the place where a class is cut are kept, for their order is known when they are findings. Of hits that
+    come after others, `before` are TAKEN.
     """
-    if hits.height <= most:
+    before = TAKEN.to_frame() if before is None else before
+    if hits.height + before["kept"].sum() + before["count"].sum() <= most:
         return hits, UNLISTED.to_frame()
-    return first_of(hits, placed(hits, trace), most)
-
-
-def first_of(hits: pl.DataFrame, place: pl.DataFrame, most: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The same of any number of hits or findings whose `first_event` and `seq` are given."""
-    counts = hits.group_by(_CLASS).agg(all=pl.len().cast(pl.Int64))
-    share = _share(counts["all"], most)
-    ranked = pl.concat([hits.select(_CLASS), place], how="horizontal")
+    here = hits.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64))
+    counts = before.join(here, on=_CLASS, how="full", coalesce=True).fill_null(0)
+    share = _share(counts.select(pl.sum_horizontal("kept", "count", "here")).to_series(), most)
+    taken = hits.select(_CLASS).join(before, on=_CLASS, how="left", maintain_order="left")["kept"].fill_null(0)
     order = pl.struct(pl.col("first_event", "seq").fill_null(_LAST)).rank("min").over(_CLASS)
-    kept = hits.filter(ranked.select(order <= share).to_series())
-    here = kept.group_by(_CLASS).agg(kept=pl.len().cast(pl.Int64))
-    left = counts.join(here, on=_CLASS, how="left").select(*_CLASS, count=pl.col("all") - pl.col("kept").fill_null(0))
+    ranked = pl.concat([hits.select(_CLASS), placed(hits, trace)], how="horizontal").select(order).to_series()
+    kept = hits.filter(taken + ranked <= share)
+    left = here.join(kept.group_by(_CLASS).agg(kept=pl.len().cast(pl.Int64)), on=_CLASS, how="left")
+    left = left.select(*_CLASS, count=pl.col("here") - pl.col("kept").fill_null(0))
     return kept, left.filter(pl.col("count") > 0).sort(_CLASS)
+
+
+def with_more(taken: pl.DataFrame, found: pl.DataFrame, left: pl.DataFrame) -> pl.DataFrame:
+    """TAKEN with more that were made findings, and UNLISTED."""
+    zero = pl.lit(0, pl.Int64)
+    more = [
+        taken,
+        found.group_by(_CLASS).agg(kept=pl.len().cast(pl.Int64)).with_columns(count=zero).select(list(TAKEN)),
+        left.with_columns(kept=zero).select(list(TAKEN)),
+    ]
+    return pl.concat(more).group_by(_CLASS).agg(pl.col("kept", "count").sum()).sort(_CLASS)
 
 
 def _share(counts: Iterable[int], most: int) -> int:

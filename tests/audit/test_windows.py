@@ -170,6 +170,17 @@ def test_it_is_the_same_for_any_number_of_partitions_and_processes(log: Path) ->
     assert set(alone.findings["session"].drop_nulls()) == {"before"}
 
 
+@pytest.mark.parametrize("most", [7, 60, 401])
+def test_of_more_findings_than_are_listed_the_first_are(log: Path, most: int) -> None:
+    settings = Settings(max_findings=most)
+    whole = audit([str(log)], ignore=["LOG001", *NEAR], settings=settings, keep_frames=False)
+    with windows_of(60):
+        done = audit([str(log)], ignore=["LOG001", *NEAR], settings=settings, keep_frames=False)
+    assert whole.summary["not_listed"]
+    assert done.findings.equals(whole.findings)
+    assert done.summary == whole.summary
+
+
 def test_it_says_so_and_leaves_nothing_out(log: Path) -> None:
     with windows_of(100):
         done = run("audit", "--output-format", "json", str(log))

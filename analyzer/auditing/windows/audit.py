@@ -12,7 +12,7 @@ import polars as pl
 from analyzer.auditing.partition import Answered, Fetch, audit_partition, conclude
 from analyzer.auditing.windows.ending import Ending
 from analyzer.auditing.windows.index import Index, index_of
-from analyzer.auditing.windows.owning import own_part
+from analyzer.auditing.windows.owning import keys_of, own_part
 from analyzer.auditing.windows.written import Written
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore
@@ -29,6 +29,7 @@ from analyzer.rules.engine import run
 from analyzer.trace import Settings, Trace
 
 _HERE = ("window", "near", "once")
+_AT_ONCE = 50_000  # hits that are made findings together
 
 
 def audit_large(
@@ -80,7 +81,8 @@ def audit_large(
                 recorded["faults"] = pl.concat([recorded["faults"], _told(whole, index, rules)])
             trace = conclude(recorded, stated=(index.sessions, index.turns), **terms)
             del recorded
-            ending.add(trace, *_found(trace, index, number, rules, repairers), own_part(trace, index, number))
+            crashed = _take_found(trace, index, number, rules, repairers, ending)
+            ending.add(trace, crashed, own_part(trace, index, number))
 
         for number in range(len(index.windows)):
             judge(number)
@@ -88,10 +90,10 @@ def audit_large(
         return ending.answer()
 
 
-def _found(
-    trace: Trace, index: Index, number: int, rules: Sequence[Rule], repairers: Repairers
-) -> tuple[pl.DataFrame, pl.DataFrame, list[tuple[str, str]]]:
-    """What the rules say of a window's own events, DRESSED; UNLISTED; and what crashed."""
+def _take_found(  # noqa: PLR0917 - a window, and what judges it
+    trace: Trace, index: Index, number: int, rules: Sequence[Rule], repairers: Repairers, ending: Ending
+) -> list[tuple[str, str]]:
+    """Give the ending what the rules say of a window's own events; what crashed."""
     hits, crashes = run([rule for rule in rules if rule.reach in _HERE], trace)
     hits = settle(hits)
     since, until = index.windows.span(number)
@@ -100,8 +102,10 @@ def _found(
     if number == len(index.windows) - 1:
         own = own.fill_null(value=True)  # of the session and no event
     hits = with_repairs(hits.filter(own), trace, repairers)
-    hits, beyond = foremost(hits, trace, trace.settings.max_findings)
-    return dressed(hits, trace), beyond, [(crash.rule.code, crash.error) for crash in crashes]
+    hits, beyond = foremost(hits, trace, trace.settings.max_findings, ending.taken)
+    pieces = (dressed(hits.slice(since, _AT_ONCE), trace, since) for since in range(0, hits.height, _AT_ONCE))
+    ending.take_found(pieces, beyond, keys_of(trace.calls, "call"))
+    return [(crash.rule.code, crash.error) for crash in crashes]
 
 
 def _told(whole: Large, index: Index, rules: Sequence[Rule]) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from analyzer.auditing.windows.owning import keyed, keys_of
 from analyzer.auditing.windows.session import GLOBAL, Numbers, odd_rows, session_trace, told_of
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.assemble import DRESSED, dressed, named
-from analyzer.findings.listing import UNLISTED, first_of, listed
+from analyzer.findings.listing import TAKEN, UNLISTED, listed, with_more
 from analyzer.frames import VERDICTS, VIOLATIONS, Frames
 from analyzer.read.spilled.spill import Large
 from analyzer.rules.catalogue import Rule
@@ -25,6 +25,8 @@ from analyzer.summary import COUNTS, FINAL_PROMISE, UNFOLLOWED, counts_frame, co
 from analyzer.trace import Settings, Trace
 
 _FINAL = "final object"
+_ONCE = pl.Schema(dict.fromkeys(("rule", "group", "schema_id"), pl.String()))
+"""By what it is told whether a rule that speaks once of a session has spoken."""
 _BY_EVENT = ("events", "approvals", "gates", "messages", "summaries")
 
 
@@ -47,8 +49,8 @@ class Ending:
         self._rules = [rule for rule in rules if rule.reach == "session"]
         self._sums = [rule for rule in rules if rule.reach == "sum"]
         self._once = [rule.code for rule in rules if rule.reach == "once"]
-        self._found = DRESSED.to_frame()
-        self._unlisted = [UNLISTED.to_frame()]
+        self.taken = TAKEN.to_frame()
+        self._told_once = _ONCE.to_frame()
         self._crashed: set[tuple[str, str]] = set()
         self._count = 0
         self._globals: Frames = {}
@@ -56,8 +58,6 @@ class Ending:
     def add(
         self,
         trace: Trace,
-        found: pl.DataFrame,
-        unlisted: pl.DataFrame,
         crashed: list[tuple[str, str]],
         own: tuple[Trace, Frames],
     ) -> None:
@@ -65,8 +65,6 @@ class Ending:
         part, by_key = own
         calls, results = keys_of(trace.calls, "call"), keys_of(trace.results, "result")
         self._crashed.update(crashed)
-        self._unlisted.append(unlisted)
-        self._take_found(keyed(found, calls, "call"))
         for rule in self._sums:
             if not rule.looks_at or any(map(part.holds, rule.looks_at)):
                 places = import_module(rule.module).places(part)
@@ -123,24 +121,28 @@ class Ending:
     def _own(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.filter(self._index.windows.owners_of(frame["event"]) == self._count)
 
-    def _take_found(self, found: pl.DataFrame) -> None:
-        once = pl.col("rule").is_in(self._once)
-        key = ["rule", "group", "schema_id"]
+    def take_found(self, pieces: Iterable[pl.DataFrame], beyond: pl.DataFrame, calls: pl.DataFrame) -> None:
+        """Take what was found in the next window, DRESSED, piece by piece, and UNLISTED; `calls` are its keys."""
+        self.taken = with_more(self.taken, DRESSED.to_frame(), beyond)
         schema = pl.col("contract").struct.field("schema_id").alias("schema_id")
-        before = self._found.filter(once).select("rule", "group", schema).unique()
-        found = found.with_columns(schema).join(before, on=key, how="anti", nulls_equal=True, maintain_order="left")
-        self._found = pl.concat([self._found, found.drop("schema_id")])
-        if self._found.height > 2 * self._settings.max_findings:
-            place = self._found.select("first_event", "seq")
-            self._found, beyond = first_of(self._found, place, self._settings.max_findings)
-            self._unlisted.append(beyond)
+        told = [self._told_once]
+        for piece in pieces:
+            found = piece.with_columns(schema)
+            # Of one window all are told.
+            found = found.join(self._told_once, on=list(_ONCE), how="anti", nulls_equal=True, maintain_order="left")
+            told.append(found.filter(pl.col("rule").is_in(self._once)).select(list(_ONCE)))
+            self.taken = with_more(self.taken, found, UNLISTED.to_frame())
+            self._shelf.put("found", keyed(found.drop("schema_id"), calls, "call"))
+        self._told_once = pl.concat(told).unique()
 
     def _listed(self, late: pl.DataFrame, numbers: Numbers) -> tuple[pl.DataFrame, pl.DataFrame]:
-        found = self._found.drop("ordinal").join(
-            numbers.calls.select("call", "ordinal"), on="call", how="left", maintain_order="left"
-        )
-        found = named(pl.concat([found.select(list(DRESSED)), late]))
-        return listed(found, self._settings.max_findings, pl.concat(self._unlisted))
+        ordinals = numbers.calls.select("call", "ordinal")
+        found = [
+            rows.drop("ordinal").join(ordinals, on="call", how="left", maintain_order="left").select(list(DRESSED))
+            for rows in self._shelf.each("found")
+        ]
+        left = self.taken.select(list(UNLISTED)).filter(pl.col("count") > 0)
+        return listed(named(pl.concat([*found, late])), self._settings.max_findings, left)
 
     def _counts(self) -> pl.DataFrame:
         """COUNTS of the windows, and what is counted once in a session."""
