@@ -49,7 +49,7 @@ def foremost(
     come after others, `before` are TAKEN.
     """
     before = TAKEN.to_frame() if before is None else before
-    if hits.height + before["kept"].sum() + before["count"].sum() <= most:
+    if hits.height + int(before.select(pl.sum_horizontal("kept", "count").sum()).item()) <= most:
         return hits, UNLISTED.to_frame()
     here = hits.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64))
     counts = before.join(here, on=_CLASS, how="full", coalesce=True).fill_null(0)
