@@ -164,6 +164,11 @@ def test_a_wrong_turn_names_both_and_silences_the_open_call() -> None:
 def test_a_late_result_says_how_the_turn_had_ended() -> None:
     [hit] = found("result-late", f"{TOOL}turn\ncall c1 f {{}}\nend cancelled\npost c1@t1 ok x")
     assert "cancelled" in hit["message"]
+    cancel = 'line {"type":"agent.session.input.cancel"}'
+    assert len(found("result-late", f"{TOOL}turn\ncall c1 f {{}}\n{cancel}\npost c1@t1 ok x\nend cancelled")) == 1
+    assert found("result-late", f"{TOOL}turn\ncall c1 f {{}}\npost c1@t1 ok x\n{cancel}\nend cancelled") == []
+    again = f"{TOOL}turn\n{cancel}\nend cancelled\nturn\ncall c1 f {{}}\nresult c1 ok x\nend"
+    assert found("result-late", again) == []
     assert found("result-late", "tool f {} async\nturn\ncall c1 f {}\nend\npost c1@t1 ok x") == []
     assert found("result-late", f"{TOOL}turn\ncall c1 f {{}}\npost c1 ok x\nend\necho c1@t1 ok x") == []
 

@@ -1,6 +1,6 @@
 """A result came after its turn had ended or its request had been cancelled.
 
-What it says: how the turn had ended when the result was sent.
+What it says: how the turn had ended when the result was sent, or that the client itself had asked to cancel it.
 Why it matters: nobody reads it any more, but the work was done. What the tool changed is not in the conversation.
 Bad:
     tool scan {"type":"object"}
@@ -33,6 +33,8 @@ from analyzer.rules.order import comparable
 from analyzer.rules.pairs import pairs
 from analyzer.trace import Trace
 
+_CANCEL = "agent.session.input.cancel"
+
 
 def check(trace: Trace) -> pl.DataFrame:
     """Results sent after the end of their call's turn, or after the call was cancelled."""
@@ -47,7 +49,9 @@ def check(trace: Trace) -> pl.DataFrame:
         maintain_order="left",
     ).filter(pl.col("seq") > pl.col("until"))
     columns = ["result", "call", "session", "tool", "call_id", "seq", "event", "until", "status", "end"]
-    late = pl.concat([ended.select(columns), _after_cancelling(trace, sent).select(columns)])
+    late = pl.concat(
+        [each.select(columns) for each in (ended, _after_cancelling(trace, sent), _after_asking(trace, sent))]
+    )
     if late.is_empty():
         return hits(())
     told = (
@@ -77,3 +81,20 @@ def _after_cancelling(trace: Trace, sent: pl.DataFrame) -> pl.DataFrame:
         .with_columns(status=pl.lit("cancelled"))
     )
     return sent.join(cancelled, on="call").filter(pl.col("seq") > pl.col("until"))
+
+
+def _after_asking(trace: Trace, sent: pl.DataFrame) -> pl.DataFrame:
+    """Results sent after the client itself had asked to cancel the turn that their call was made in."""
+    asked = trace.events.filter(trace.events["type"] == _CANCEL).select("session", until="seq", end="event")
+    turns = trace.turns.select("session", "turn", "since", ended="until")
+    return (
+        sent.join(asked, on="session")
+        .join(turns, on=["session", "turn"])
+        .filter(
+            pl.col("since") <= pl.col("until"),
+            pl.col("ended").is_null() | (pl.col("ended") > pl.col("until")),
+            pl.col("called") < pl.col("until"),
+            pl.col("seq") > pl.col("until"),
+        )
+        .with_columns(status=pl.lit("cancelled"))
+    )
