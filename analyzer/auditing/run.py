@@ -37,9 +37,11 @@ from analyzer.read.sources.finding import find
 from analyzer.read.spilled.spill import Large
 from analyzer.redaction import current
 from analyzer.replay.final import load_final_schema
-from analyzer.rules.catalogue import RULES, Rule
+from analyzer.rules.catalogue import RULES, Rule, check
 from analyzer.trace import Settings
 
+Several = Sequence[str | PathLike[str]] | str | PathLike[str]
+"""Paths, or one alone: a text is never taken for its letters."""
 Progress = Callable[[str, int, int], None]
 _GOING = SAVED.keys() - {*KEPT}
 """Frames of a partition that go with it where they are not kept."""
@@ -47,13 +49,13 @@ _GOING = SAVED.keys() - {*KEPT}
 
 @no_collection()
 def audit(
-    paths: Sequence[str | PathLike[str]] | str | PathLike[str],
+    paths: Several,
     *,
-    contracts: Sequence[str] = (),
-    executed: Sequence[str] = (),
-    final_schema: str | None = None,
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
+    contracts: Several = (),
+    executed: Sequence[str] | str = (),
+    final_schema: str | PathLike[str] | None = None,
+    select: Sequence[str] | str = (),
+    ignore: Sequence[str] | str = (),
     settings: Settings | None = None,
     input_format: str | None = None,
     mappings: Mapping[str, Mapping[str, str]] | None = None,
@@ -63,7 +65,7 @@ def audit(
     keep_frames: bool = True,
     details: bool = False,
     suppressions: Sequence[Suppression] = (),
-    baseline: str | None = None,
+    baseline: str | PathLike[str] | None = None,
     lenient: bool = False,
     progress: Progress | None = None,
     so_far: Callable[[Audit], None] | None = None,
@@ -86,26 +88,26 @@ def audit(
     Whatever could be read is audited; what could not, a contract file included, is among `problems` of the audit.
     Raises InputError where no log could be read at all, ContractFileError where contracts are named and none could be,
     unless it is `lenient`: then that, too, is only told among `problems`. Raises UsageError for options that make no
-    sense.
+    sense, such as rules that do not exist.
     """
     settings = settings or Settings()
     adapters = _adapters(mappings or {})
     if input_format is not None and input_format not in {adapter.name for adapter in adapters}:
         raise UsageError(f"no input format {input_format!r}; see `analyzer formats`")
     report = progress or _silent
-    given = contracts_given(contracts, executed)
+    given = contracts_given(_several(contracts), _several(executed))
     if given.problems and not given.entries and not lenient:
         raise given.problems[0]
-    before = None if baseline is None else load_baseline(baseline)
-    named = [fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
+    before = None if baseline is None else load_baseline(fspath(baseline))
+    named = _several(paths)
     found, missing = find(named)
     sources = without_copies(found)
     if any(is_once(source.path) for source in sources):
         jobs = 1  # what was piped in cannot be read again by another process
     if jobs > 1:
         partitions = max(partitions, jobs)
-    rules = chosen(select, ignore)
-    final = None if final_schema is None else load_final_schema(final_schema)
+    rules = chosen(_several(select), _several(ignore))
+    final = None if final_schema is None else load_final_schema(fspath(final_schema))
     evidence = Evidence(sources)
     recording = Recording(at_least=partitions)
     crashed: list[tuple[str, str]] = []
@@ -166,6 +168,10 @@ def audit(
     return done if before is None else held_to(done, before)
 
 
+def _several(given: Several) -> list[str]:
+    return [fspath(each) for each in ([given] if isinstance(given, str | PathLike) else given)]
+
+
 def _nothing_of(paths: Sequence[str], problems: Sequence[AnalyzerError]) -> AnalyzerError:
     if problems:
         return problems[0]
@@ -183,7 +189,8 @@ def contracts_given(contracts: Sequence[str], executed: Sequence[str]) -> Contra
 
 
 def chosen(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
-    """The rules whose code, slug or family is selected and not ignored."""
+    """The rules whose code, slug or family is selected and not ignored. Raises UsageError for what names none."""
+    check((*select, *ignore))
 
     def named(rule: Rule, names: Sequence[str]) -> bool:
         family = rule.code.rstrip("0123456789")

@@ -108,7 +108,9 @@ def command(
     read, recognised or (with --strict) judged, or less was judged than in the --baseline; 2 usage or configuration; 4 a
     fault of the analyzer itself.
     """
-    check_rules((*select, *ignore))
+    from analyzer.rules.catalogue import check
+
+    check((*select, *ignore))
     typed = ctx.get_parameter_source("output_format") == click.core.ParameterSource.COMMANDLINE
     wanted = reports.asked(outputs, output_format if typed else None, output_format or "text")
     if statistics and any(report.format != "text" for report in wanted):
@@ -155,16 +157,6 @@ def _write_baseline(done: Audit, file: str) -> Audit:
     known = baseline.load(file)
     console.complain(f"{file}: {counted(sum(known.groups.values()), 'finding')} known from here on")
     return held_to(done, known)
-
-
-def check_rules(names: tuple[str, ...]) -> None:
-    """A name that selects nothing is a mistake, not an empty audit."""
-    from analyzer.rules import catalogue
-
-    for name in names:
-        if catalogue.find_rule(name) is None and not catalogue.family(name):
-            near = catalogue.nearest(name)
-            raise UsageError(f"no rule {name!r}" + (f"; did you mean {near!r}?" if near else "; see `analyzer rules`"))
 
 
 def _at_least(done: Audit, severity: str | None, confidence: str | None) -> Audit:

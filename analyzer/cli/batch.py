@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from analyzer.cli import console, exits, logs, own_reports, reports
-from analyzer.cli.audit import check_rules
 from analyzer.cli.given import Given
 from analyzer.errors import AnalyzerError, UsageError
 from analyzer.redaction import current
@@ -124,8 +123,9 @@ def command(
     Exit status: as for audit; 3 also where the last run had more of an input, or judged what this one did not.
     """
     from analyzer.read.sources.files import is_once
+    from analyzer.rules.catalogue import check
 
-    check_rules((*select, *ignore))
+    check((*select, *ignore))
     _check_settings(given)
     asked = logs.arguments(given)
     if asked.pop("session") is not None:

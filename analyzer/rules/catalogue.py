@@ -10,13 +10,15 @@ more than the filter that proves it. What several rules need is made once for a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from pkgutil import get_data
 from typing import TYPE_CHECKING
+
+from analyzer.errors import UsageError
 
 if TYPE_CHECKING:  # `analyzer rules` answers without polars
     import polars as pl
@@ -258,3 +260,11 @@ def nearest(name: str) -> str | None:
     names = {each.lower(): each for rule in RULES for each in (rule.slug, rule.code)}
     found = get_close_matches(name.strip().lower(), names, n=1, cutoff=0.6)
     return names[found[0]] if found else None
+
+
+def check(names: Iterable[str]) -> None:
+    """Raise UsageError for a name of no rule and no family: it selects nothing, and is no empty audit."""
+    for name in names:
+        if find_rule(name) is None and not family(name):
+            near = nearest(name)
+            raise UsageError(f"no rule {name!r}" + (f"; did you mean {near!r}?" if near else "; see `analyzer rules`"))

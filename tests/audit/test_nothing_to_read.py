@@ -35,6 +35,25 @@ def test_what_could_be_read_is_audited_and_the_rest_is_among_the_problems() -> N
     assert sorted(problem.file or "" for problem in done.problems) == ["no/such/dir", "nodir"]
 
 
+def test_a_name_alone_is_not_taken_for_its_letters(tmp_path: Path) -> None:
+    incident = SAMPLES / "3-incident.envelopes.ndjson"
+    assert set(analyzer.audit(incident, select="ARG").findings["rule"]) == {"ARG001"}
+    assert "ARG001" not in set(analyzer.audit(incident, ignore="ARG").findings["rule"])
+    done = analyzer.audit(incident, contracts=SAMPLES / "contracts.json")
+    assert (done.problems, done.frames["contracts"].is_empty()) == ([], False)
+    assert analyzer.audit(incident, contracts=str(SAMPLES / "contracts.json")).problems == []
+    schema = tmp_path / "final.json"
+    schema.write_text('{"type": "object"}', encoding="utf-8")
+    assert "FINAL002" in set(analyzer.audit(incident, final_schema=schema).findings["rule"])
+
+
+def test_a_rule_that_does_not_exist_selects_nothing_and_is_no_empty_audit() -> None:
+    with pytest.raises(UsageError, match="no rule 'ARG01'"):
+        analyzer.audit(MORNING, select=["ARG01"])
+    with pytest.raises(UsageError, match="no rule 'RUM'"):
+        analyzer.audit(MORNING, ignore=["RUM"])
+
+
 def test_an_audit_shows_itself_in_one_line_with_what_is_missing(tmp_path: Path) -> None:
     house = tmp_path / "house.jsonl"
     house.write_text('{"level": 30}\n', encoding="utf-8")
