@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,13 @@ class Audit:
         sources = self.frames["sources"]
         return Evidence([Source(number, path) for number, path in sources.select("source", "path").iter_rows()])
 
-    def save(self, folder: str) -> None:
+    def save(self, folder: str | PathLike[str]) -> None:
         """Write the frames as Parquet and the rest as `audit.json`, credentials hidden. Raises OSError."""
-        target = Path(folder)
+        name, target = fspath(folder), Path(folder)
         try:
-            folder.encode()
+            name.encode()
         except UnicodeEncodeError as error:  # Polars opens no other
-            raise UsageError("cannot save under a name that is no UTF-8", file=folder) from error
+            raise UsageError("cannot save under a name that is no UTF-8", file=name) from error
         target.mkdir(parents=True, exist_ok=True)
         for name, frame in {**self.frames, "findings": self.findings}.items():
             write_parquet(masked_frame(frame), target / f"{name}.parquet")
@@ -86,15 +87,15 @@ class Audit:
         (target / "audit.json").write_text(json.dumps(rest, indent=1), encoding="utf-8")
 
 
-def open_audit(folder: str) -> Audit:
+def open_audit(folder: str | PathLike[str]) -> Audit:
     """A saved audit. Raises InputError where the folder holds none."""
-    source = Path(folder)
+    name, source = fspath(folder), Path(folder)
     try:
         rest = json.loads((source / "audit.json").read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"not a saved audit: {error.strerror or error}", file=folder) from error
+        raise InputError(f"not a saved audit: {error.strerror or error}", file=name) from error
     except ValueError as error:
-        raise InputError("not a saved audit: audit.json is not JSON", file=folder) from error
+        raise InputError("not a saved audit: audit.json is not JSON", file=name) from error
     held = {file.stem: pl.read_parquet(file) for file in sorted(source.glob("*.parquet"))}
     findings = held.pop("findings", frames.FINDINGS.to_frame())
     return Audit(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import analyzer
+from analyzer.auditing import open_audit
 from analyzer.errors import ContractFileError, InputError, UsageError
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
@@ -45,6 +46,12 @@ def test_a_name_alone_is_not_taken_for_its_letters(tmp_path: Path) -> None:
     schema = tmp_path / "final.json"
     schema.write_text('{"type": "object"}', encoding="utf-8")
     assert "FINAL002" in set(analyzer.audit(incident, final_schema=schema).findings["rule"])
+
+
+def test_what_is_saved_is_opened_by_its_path(tmp_path: Path) -> None:
+    done = analyzer.audit(MORNING)
+    done.save(tmp_path / "kept")
+    assert open_audit(tmp_path / "kept").summary == done.summary
 
 
 def test_a_rule_that_does_not_exist_selects_nothing_and_is_no_empty_audit() -> None:
