@@ -19,8 +19,9 @@ Good:
     result c2 ok {"total":9.5}
     call c3 find
     result c3 ok {"total":null}
-Blind spots: payloads whose schema fixes the type are judged by it instead; items of lists, members below the second
-level and payloads over 4,000 bytes are not looked at. A session that is judged in windows is seen window by window.
+Blind spots: of a payload that keeps its schema only the members are looked at that the schema declares without a type.
+Items of lists, members below the second level and payloads over 4,000 bytes are not looked at. A session that is judged
+in windows is seen window by window.
 """
 
 from __future__ import annotations
@@ -30,28 +31,31 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.pointer import join
+from analyzer.pointer import join, parts
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import decode, json_type
 from analyzer.trace import Trace
 
 _LONGEST = 4_000
+_MEMBER = "^/properties/[^/]+(?:/properties/[^/]+)?$"
 _MOST = 60  # payloads of one tool in one session
 _BEFORE = 2  # how often the first type must have been seen
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Members whose type switched once, of payloads that no schema was found to fit."""
+    """Members whose type switched once, where no schema that the payload keeps fixes it."""
     found: list[dict[str, Any]] = []
+    free = _free(trace)
     for role, by, frame in (("arguments", "call", trace.calls), ("output", "result", trace.results)):
-        verdicts = trace.verdicts
-        fits = verdicts.filter((verdicts["role"] == role) & (verdicts["verdict_is"] == "valid"))[by]
-        loose = frame.filter(~frame[by].is_in(fits.drop_nulls().implode()))
-        objects = loose.filter(
-            pl.col("text").str.contains(r"^\s*\{"),
-            pl.col("text").str.len_bytes() <= _LONGEST,
-            pl.col("success").fill_null(value=True) if role == "output" else pl.lit(value=True),
-        ).select(by, "session", "tool", "seq", "event", "pointer", "call_id", "text")
+        objects = (
+            _loose(trace, role, by, frame, list(free))
+            .filter(
+                pl.col("text").str.contains(r"^\s*\{"),
+                pl.col("text").str.len_bytes() <= _LONGEST,
+                pl.col("success").fill_null(value=True) if role == "output" else pl.lit(value=True),
+            )
+            .select(by, "session", "tool", "seq", "event", "pointer", "call_id", "text", "kept")
+        )
         rows = (
             objects.filter(pl.len().over("session", "tool") > _BEFORE)
             .sort("session", "tool", "seq", by)
@@ -61,15 +65,42 @@ def check(trace: Trace) -> pl.DataFrame:
         for payloads in rows.partition_by("session", "tool", maintain_order=True):
             values = [decode(text) for text in payloads["text"]]
             if not _steady(values):
-                found += _switches(payloads.to_dicts(), values, by, role)
+                found += _switches(payloads.to_dicts(), values, by, role, free)
     return hits(found)
 
 
-def _switches(payloads: list[dict[str, Any]], values: list[Any], by: str, role: str) -> Iterator[dict[str, Any]]:
+def _free(trace: Trace) -> dict[str, set[str]]:
+    """By schema, the members of the two levels that it declares without a type."""
+    places = trace.schema_facts.filter(
+        trace.schema_facts["fact"] == "schema_vacuous", pl.col("pointer").str.contains(_MEMBER)
+    )
+    free: dict[str, set[str]] = {}
+    for schema, pointer in places.select("schema_id", "pointer").iter_rows():
+        steps = parts(pointer)[1::2]
+        free.setdefault(schema, set()).add(join("", *steps))
+    return free
+
+
+def _loose(trace: Trace, role: str, by: str, frame: pl.DataFrame, free: list[str]) -> pl.DataFrame:
+    """The payloads that keep no schema, or one with free members, which is then named in `kept`."""
+    verdicts = trace.verdicts.filter(pl.col("role") == role, pl.col("verdict_is") == "valid", pl.col(by).is_not_null())
+    fixed = verdicts.filter(~pl.col("schema_id").is_in(free))[by]
+    loose = frame.filter(~frame[by].is_in(fixed.implode()))
+    if not free:
+        return loose.with_columns(kept=pl.lit(None, pl.String))
+    kept = verdicts.select(by, kept="schema_id").unique(by, keep="first", maintain_order=True)
+    return loose.join(kept, on=by, how="left", maintain_order="left")
+
+
+def _switches(
+    payloads: list[dict[str, Any]], values: list[Any], by: str, role: str, free: dict[str, set[str]]
+) -> Iterator[dict[str, Any]]:
     seen: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for row, value in zip(payloads, values, strict=True):
         for path, inner in _members(value):
             where = join(join("", path[0]), path[1]) if isinstance(path, tuple) else join("", path)
+            if row["kept"] is not None and where not in free[row["kept"]]:
+                continue
             kind = json_type(inner)
             seen.setdefault(where, []).append(("number" if kind == "integer" else kind, row))
     for where in sorted(seen):

@@ -292,6 +292,22 @@ def test_shape_drift_leaves_unions_and_nulls_alone(texts: list[str]) -> None:
     assert shapes(*texts) == []
 
 
+def test_shape_drift_looks_at_members_that_a_kept_schema_leaves_free() -> None:
+    free = {"schema_id": "a", "pointer": "/properties/id", "fact": "schema_vacuous", "value": "anything"}
+
+    def told(*texts: str, facts: list[Row]) -> list[Row]:
+        calls = [{"call": n, "seq": n, "event": n, "tool": "function::f", "text": text} for n, text in enumerate(texts)]
+        verdict = {"role": "arguments", "verdict_is": "valid", "schema_id": "a"}
+        verdicts = [{"verdict": n, "call": n, **verdict} for n in range(len(texts))]
+        return hits(shape_drift.check, trace(calls=calls, verdicts=verdicts, schema_facts=facts))
+
+    texts = ('{"id":1,"n":1}', '{"id":2,"n":2}', '{"id":"3","n":"3"}')
+    [found] = told(*texts, facts=[free])
+    assert "/id was number 2 times and is string" in found["message"]
+    assert told(*texts, facts=[]) == []
+    assert told(*texts, facts=[free | {"pointer": "/properties/id/items"}]) == []
+
+
 def reworded(*shown: tuple[int, str, str], notice: int | None = None, channel: str = "session") -> list[Row]:
     """Showings of one tool by place, description and schema."""
     offers, known = [], None
