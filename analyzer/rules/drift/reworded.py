@@ -14,7 +14,11 @@ def reworded(trace: Trace) -> pl.DataFrame:
 
     The places are those of the schemas, and the columns named as those of OFFERS; `old_` says it of the showing before.
     """
-    shown = trace.showings.filter(pl.col("table").is_not_null(), pl.col("channel") != "search")
+    described = trace.tools.select("tool", "description").unique()
+    if not described["tool"].is_duplicated().any():  # nearly always, and showings are many
+        shown = trace.showings.clear()
+    else:
+        shown = trace.showings.filter(pl.col("table").is_not_null(), pl.col("channel") != "search")
     several = shown.group_by("session").agg(pl.col("table").n_unique()).filter(pl.col("table") > 1)
     tables = (
         shown.join(several.select("session"), on="session", how="semi")
