@@ -9,16 +9,18 @@ from analyzer.trace import Trace
 _BY = ("session", "tool")
 
 
+def described_anew(trace: Trace) -> bool:
+    """Whether any tool has two descriptions: hardly ever, and showings are many."""
+    described = trace.tools.select("tool", "description")
+    return described["tool"].n_unique() < described.height and bool(described.unique()["tool"].is_duplicated().any())
+
+
 def reworded(trace: Trace) -> pl.DataFrame:
     """One row for each new description: `session, tool, since, event, pointer, channel` and where the old one stood.
 
     The places are those of the schemas, and the columns named as those of OFFERS; `old_` says it of the showing before.
     """
-    described = trace.tools.select("tool", "description").unique()
-    if not described["tool"].is_duplicated().any():  # nearly always, and showings are many
-        shown = trace.showings.clear()
-    else:
-        shown = trace.showings.filter(pl.col("table").is_not_null(), pl.col("channel") != "search")
+    shown = trace.showings.filter(pl.col("table").is_not_null(), pl.col("channel") != "search")
     several = shown.group_by("session").agg(pl.col("table").n_unique()).filter(pl.col("table") > 1)
     tables = (
         shown.join(several.select("session"), on="session", how="semi")

@@ -29,7 +29,7 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.rules.drift.reworded import reworded
+from analyzer.rules.drift.reworded import described_anew, reworded
 from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import hits, place
 from analyzer.rules.order import source_of
@@ -69,9 +69,10 @@ def check(trace: Trace) -> pl.DataFrame:
             | ((pl.col("state") == "offered") & pl.col("schema_id").ne_missing(pl.col("old_schema_id")))
         )
     )
-    found, words = _in_order(trace, found), _in_order(trace, reworded(trace))
-    if found.is_empty() and words.is_empty():  # nearly always: then the events need not be searched
+    found, anew = _in_order(trace, found), described_anew(trace)
+    if found.is_empty() and not anew:  # nearly always: then the events need not be searched
         return hits(())
+    words = _in_order(trace, reworded(trace))
     announced = trace.events.filter(pl.col("type").str.contains(_LIST_CHANGED, literal=True)).select(
         "session", at="seq"
     )
