@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
-from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 

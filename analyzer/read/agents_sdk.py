@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Cursor, Place
 from analyzer.read.decoding import Decoding
-from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.exchange import exchange_in, unread
+from analyzer.read.exchange import exchange_in, unread
+from analyzer.read.ledger import Ledger
 from analyzer.read.openai.items import KNOWN, At, Items
-from analyzer.read.openai.ledger import Ledger
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.sdk.records import Record

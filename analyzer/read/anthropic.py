@@ -30,11 +30,11 @@ from analyzer.read.claude.conversation import Conversations
 from analyzer.read.claude.replies import Replies
 from analyzer.read.claude.requests import Requests
 from analyzer.read.claude.sightings import Sightings
+from analyzer.read.cursor import Cursor, Place
 from analyzer.read.decoding import Decoding, Usual
-from analyzer.read.openai.cursor import Cursor, Place
-from analyzer.read.openai.exchange import STRANGE, Exchange, exchange_of, says_something, unread
-from analyzer.read.openai.exchange import Body as Half
-from analyzer.read.openai.recorded import is_exchange
+from analyzer.read.exchange import STRANGE, Exchange, exchange_of, says_something, unread
+from analyzer.read.exchange import Body as Half
+from analyzer.read.recorded import is_exchange
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import first

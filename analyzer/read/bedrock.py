@@ -18,13 +18,13 @@ from analyzer.read.claude.bodies import Record as Asked
 from analyzer.read.claude.bodies import record_of
 from analyzer.read.converse.messages import said_of, words_of
 from analyzer.read.converse.stream import EVENTS, Streaming
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.dialogue.exchanged import Exchanged
+from analyzer.read.exchange import Body, Exchange, exchange_of
 from analyzer.read.members import held, listed
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import Body, Exchange, exchange_of
-from analyzer.read.openai.recorded import Recorded, is_exchange, sure_of
+from analyzer.read.recorded import Recorded, is_exchange, sure_of
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
-from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import encoded
 

@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
 from analyzer.read.dialogue.exchanged import Exchanged
+from analyzer.read.exchange import exchange_of
 from analyzer.read.members import held, listed
 from analyzer.read.openai import ollama
 from analyzer.read.openai.chunks import Chunk, chunks_of, pieces_of
@@ -37,11 +39,9 @@ from analyzer.read.openai.completions import (
     table_in,
     wire_of,
 )
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import exchange_of
 from analyzer.read.openai.messages import refused, said_in, said_of
-from analyzer.read.openai.recorded import is_exchange
 from analyzer.read.openai.streams import CHUNK, Streams
+from analyzer.read.recorded import is_exchange
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of

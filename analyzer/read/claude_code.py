@@ -28,7 +28,7 @@ from analyzer.read.claude.transcript import (
     turn_of,
 )
 from analyzer.read.decoding import Decoding
-from analyzer.read.openai.ledger import Recent
+from analyzer.read.ledger import Recent
 from analyzer.read.records import Block as Records
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.values import first

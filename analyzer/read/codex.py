@@ -9,12 +9,12 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Cursor, Place
 from analyzer.read.decoding import Decoding, Usual
-from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.ledger import Ledger
 from analyzer.read.openai.executions import execution_in, execution_of
 from analyzer.read.openai.happened import RAN, TELLING, Happened, kind_of
 from analyzer.read.openai.items import At, Items
-from analyzer.read.openai.ledger import Ledger
 from analyzer.read.openai.plain import PlainItems
 from analyzer.read.openai.printed import PRINTED, Printed
 from analyzer.read.openai.replaced import CALLS, Replaced, told_of

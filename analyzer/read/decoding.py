@@ -13,9 +13,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from analyzer.frames import PART_BITS
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import STRANGE, Body
-from analyzer.read.openai.recorded import Recorded, beside, enclosed
+from analyzer.read.cursor import Place
+from analyzer.read.exchange import STRANGE, Body
+from analyzer.read.recorded import Recorded, beside, enclosed
 from analyzer.read.records import SURROGATE, Block, with_surrogates
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number

@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue
 from analyzer.read.dialogue.exchanged import Exchanged
+from analyzer.read.exchange import exchange_of
 from analyzer.read.google.contents import said_of
 from analyzer.read.google.replies import Replies
 from analyzer.read.members import held, listed
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import exchange_of
-from analyzer.read.openai.recorded import Recorded, enclosed_in, is_exchange, sure_of
+from analyzer.read.recorded import Recorded, enclosed_in, is_exchange, sure_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 

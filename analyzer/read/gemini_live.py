@@ -11,13 +11,13 @@ import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import move
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Dialogue, Said
 from analyzer.read.google.contents import Function, call_in, result_in, said_of
+from analyzer.read.ledger import Recent
 from analyzer.read.members import held, listed
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.ledger import Recent
-from analyzer.read.openai.recorded import Recorded
+from analyzer.read.recorded import Recorded
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 

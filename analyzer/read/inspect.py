@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Call, Dialogue, Result, Said, unchosen
 from analyzer.read.members import held
-from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import contained, encoded
 

@@ -12,16 +12,16 @@ import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import move
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.dialogue.exchanged import Exchanged
+from analyzer.read.exchange import exchange_of
 from analyzer.read.google.stepping import Event, Stepping
 from analyzer.read.google.steps import said_of
+from analyzer.read.ledger import Recent
 from analyzer.read.members import held, listed
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import exchange_of
-from analyzer.read.openai.ledger import Recent
-from analyzer.read.openai.recorded import Recorded, enclosed_in, is_exchange, sure_of
+from analyzer.read.recorded import Recorded, enclosed_in, is_exchange, sure_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Int64, Raw, first, text_of
 

@@ -15,9 +15,9 @@ import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import call_of, unpacked
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Made, Said, run, unchosen
-from analyzer.read.openai.cursor import Place
 from analyzer.read.payloads import call_id_in, defined, is_step, messages_of, opened, replies_of, said_in, table_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import contained, encoded

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from analyzer.read.cursor import Place
 from analyzer.read.langfuse import Langfuse, Observation
-from analyzer.read.openai.cursor import Place
 from analyzer.read.payloads import opened
 
 _KINDS = ("llm", "chat_model", "chain", "tool", "retriever", "embedding", "prompt", "parser")

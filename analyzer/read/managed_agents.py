@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.claude.events import Event, event_of, is_event, is_url, knows, value_of
 from analyzer.read.claude.sessions import Place, Sessions
+from analyzer.read.cursor import Place as Where
 from analyzer.read.decoding import Decoding
-from analyzer.read.openai.cursor import Place as Where
-from analyzer.read.openai.exchange import STRANGE, exchange_in, says_something, unread
+from analyzer.read.exchange import STRANGE, exchange_in, says_something, unread
 from analyzer.read.recover import Fault, typed
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of

@@ -21,7 +21,7 @@ from analyzer.frames import PART_BITS, UNASKED
 from analyzer.pointer import join, resolve
 from analyzer.read import ADAPTERS
 from analyzer.read.adapter import Adapter
-from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.cursor import Cursor, Place
 from analyzer.read.records import Block
 from analyzer.read.recover import Unreadable, parse
 from analyzer.read.rows import Rows, event_number

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.frames import PART_BITS
 from analyzer.read.adapter import Adapter
 from analyzer.read.decoding import Decoding
-from analyzer.read.openai.exchange import STRANGE, exchange_in, says_something, unread
+from analyzer.read.exchange import STRANGE, exchange_in, says_something, unread
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
-from analyzer.read.openai.cursor import Place
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.telemetry.events import opened

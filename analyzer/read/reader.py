@@ -13,9 +13,10 @@ from typing import Any
 from analyzer import frames
 from analyzer.errors import InputError
 from analyzer.frames import SOURCES
+from analyzer.read import limits
 from analyzer.read.adapter import Adapter
 from analyzer.read.recording import Recording
-from analyzer.read.records import Block, blocks, framing, limits
+from analyzer.read.records import Block, blocks, framing
 from analyzer.read.recover import Fault, Unreadable, closed, parse
 from analyzer.read.rows import Rows, event_number
 from analyzer.read.sources.files import Source, Stream

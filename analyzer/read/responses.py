@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding, Usual
+from analyzer.read.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, unread
+from analyzer.read.ledger import Ledger
 from analyzer.read.openai.bodies import Piece, Record, asks, piece_of, record_of
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, unread
-from analyzer.read.openai.ledger import Ledger
-from analyzer.read.openai.recorded import enclosed, enclosed_in, is_exchange, sure_of
 from analyzer.read.openai.stream import Streaming
 from analyzer.read.openai.transcript import Transcript
+from analyzer.read.recorded import enclosed, enclosed_in, is_exchange, sure_of
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, encoded, first

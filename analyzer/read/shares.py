@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from analyzer.errors import InputError
+from analyzer.read import limits
 from analyzer.read.reader import MOST_STRANGE, Known, Reader, read_source
 from analyzer.read.recording import LIMIT, Recording
-from analyzer.read.records import framing, limits, lines
+from analyzer.read.records import framing, lines
 from analyzer.read.rows import NotAlone, Rows, no_collection
 from analyzer.read.sources.files import Source, Stream
 from analyzer.read.sources.ranges import Lines, Range, Stretch, is_local, ranges, size_of

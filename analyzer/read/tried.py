@@ -9,9 +9,9 @@ from typing import IO, Any
 import polars as pl
 
 from analyzer.frames import RECORDED
-from analyzer.read import ADAPTERS, first_values, read
+from analyzer.read import ADAPTERS, first_values, limits, read
 from analyzer.read.adapter import Adapter
-from analyzer.read.records import framing, limits
+from analyzer.read.records import framing
 from analyzer.read.sources.files import Source, Stream
 from analyzer.read.sources.finding import source
 

@@ -12,10 +12,10 @@ import msgspec
 
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import said_of
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
 from analyzer.read.members import listed
-from analyzer.read.openai.cursor import Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, contained, first, streamed
 

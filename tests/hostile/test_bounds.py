@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from analyzer import audit
-from analyzer.read.records import limits
+from analyzer.read import limits
 from analyzer.read.sources import packed, zips
 from tests.hostile.infect import zipped
 from tests.hostile.running import run

@@ -22,7 +22,7 @@ import msgspec
 import orjson
 import polars as pl
 
-from analyzer.read.records.limits import BLOCK
+from analyzer.read.limits import BLOCK
 
 _DELTA = b'.delta"'
 _TOOLS, _KEY = b'"tools":[', 96

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer import Audit, audit
-from analyzer.read.records.limits import BLOCK
+from analyzer.read.limits import BLOCK
 from tests.read.adapters import SAMPLES, assert_golden, assert_nothing_lost, lines, mutations, recorded
 
 SAMPLE = (SAMPLES / "anthropic-messages.jsonl").read_bytes()

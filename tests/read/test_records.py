@@ -13,8 +13,8 @@ import zstandard
 
 from analyzer import audit
 from analyzer import frames as recorded
-from analyzer.read import read
-from analyzer.read.records import framing, limits
+from analyzer.read import limits, read
+from analyzer.read.records import framing
 from analyzer.read.sources.finding import find
 
 SESSION = {

@@ -16,9 +16,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analyzer.read import Crew, read, shares
+from analyzer.read import Crew, limits, read, shares
 from analyzer.read.recording import Recording
-from analyzer.read.records import limits
 from analyzer.read.sources import ranges
 from analyzer.read.sources.files import Source
 from analyzer.read.sources.finding import find

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from analyzer.read import exchange
 from analyzer.read.agents_api.wire import (
     Create,
     Http,
@@ -21,7 +22,6 @@ from analyzer.read.agents_api.wire import (
     decode_string,
 )
 from analyzer.read.members import held
-from analyzer.read.openai import exchange
 from analyzer.read.recover import Fault
 from analyzer.read.values import ABSENT, Raw, first
 

@@ -36,8 +36,8 @@ from analyzer.read.agents_api.wire import (
     decode_subject,
     decode_turn,
 )
+from analyzer.read.exchange import STRANGE
 from analyzer.read.members import held
-from analyzer.read.openai.exchange import STRANGE
 from analyzer.read.records import Block
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.rows import Rows, event_number

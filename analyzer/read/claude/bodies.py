@@ -9,7 +9,7 @@ import msgspec
 
 from analyzer.read.claude.blocks import Block, blocks_in, blocks_of
 from analyzer.read.members import held
-from analyzer.read.openai.recorded import Recorded, enclosed_in, sure_of
+from analyzer.read.recorded import Recorded, enclosed_in, sure_of
 from analyzer.read.recover import Fault, typed
 from analyzer.read.values import ABSENT, Int64, Raw, first
 

@@ -10,8 +10,8 @@ import msgspec
 from analyzer.read.claude.blocks import CALLS, Block, is_result, words_of
 from analyzer.read.claude.bodies import Sentence, sentence_of
 from analyzer.read.dialogue.conversation import common
+from analyzer.read.ledger import Latest, Recent
 from analyzer.read.members import listed
-from analyzer.read.openai.ledger import Latest, Recent
 
 _CACHE_MARK = re.compile(rb',\s*"cache_control"\s*:\s*(?:\{[^{}]*\}|null)')
 _SAME_BEGINNING = 16  # conversations that begin alike and may be continued

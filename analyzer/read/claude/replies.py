@@ -11,7 +11,7 @@ from analyzer.read.claude.bodies import STREAM, Body, Piece
 from analyzer.read.claude.conversation import Conversation, Conversations, gist, numbered
 from analyzer.read.claude.requests import Requests, kind_of
 from analyzer.read.claude.sightings import At, Sightings
-from analyzer.read.openai.cursor import Cursor, Place
+from analyzer.read.cursor import Cursor, Place
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw

@@ -10,8 +10,8 @@ from analyzer.read.claude.blocks import Block, blocks_of, is_result, meaning, wo
 from analyzer.read.claude.bodies import Body, Record, Sentence, format_of, hosted_in, parallel_of, sentence_of
 from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, numbered
 from analyzer.read.claude.sightings import At, Sightings
+from analyzer.read.cursor import Cursor, Place
 from analyzer.read.members import listed
-from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first
 

@@ -9,7 +9,7 @@ from analyzer.frames import PART_LIMIT
 from analyzer.read.claude.blocks import Block, blocks_of, words_of
 from analyzer.read.claude.events import CALLS, KINDS, RESULTS, Agent, Event, Stop, agent_of, is_own
 from analyzer.read.claude.sightings import At, Sightings
-from analyzer.read.openai.ledger import Recent
+from analyzer.read.ledger import Recent
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first, text_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from analyzer.read.converse.messages import ToolUse, use_of
+from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Call, Dialogue, Said
 from analyzer.read.members import held
-from analyzer.read.openai.cursor import Place
 from analyzer.read.values import ABSENT, Int64, Raw, arguments, first, streamed
 
 EVENTS = (

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue.requests import Dialogue
-from analyzer.read.openai.cursor import Place
-from analyzer.read.openai.exchange import STRANGE, Body, Exchange, says_something, unread
-from analyzer.read.openai.recorded import Recorded
+from analyzer.read.exchange import STRANGE, Body, Exchange, says_something, unread
+from analyzer.read.recorded import Recorded
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from analyzer.read.dialogue.conversation import Conversation, common
 from analyzer.read.dialogue.said import Ask, Call, Result, Said
+from analyzer.read.ledger import Latest
 from analyzer.read.members import listed
-from analyzer.read.openai.ledger import Latest
 from analyzer.read.rows import Rows
 
 _CONVERSATIONS = 20_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from analyzer.read.cursor import Cursor, Place
 from analyzer.read.dialogue.conversation import Conversation, Walk
 from analyzer.read.dialogue.made import Made
 from analyzer.read.dialogue.memory import Conversations
 from analyzer.read.dialogue.said import CUT, Ask, Call, Said
 from analyzer.read.dialogue.sightings import Sightings
-from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 

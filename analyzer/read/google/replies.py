@@ -6,11 +6,11 @@ import re
 
 import msgspec
 
+from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Call, Dialogue, Said, unchosen
 from analyzer.read.google.contents import said_of
 from analyzer.read.google.pieces import go_on
 from analyzer.read.members import held
-from analyzer.read.openai.cursor import Place
 from analyzer.read.recover import Fault
 from analyzer.read.values import ABSENT, Int64, Raw
 

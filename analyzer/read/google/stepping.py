@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Dialogue, Said
 from analyzer.read.google.steps import Step, call_of
 from analyzer.read.members import held
-from analyzer.read.openai.cursor import Place
 from analyzer.read.values import ABSENT, Int64, Raw, first, streamed, text_of
 
 _STEP = msgspec.json.Decoder(Step)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.read.openai.recorded import Recorded
 from analyzer.read.openai.wire import Item
+from analyzer.read.recorded import Recorded
 from analyzer.read.values import ABSENT, Int64, Raw, first
 
 

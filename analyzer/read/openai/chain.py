@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from analyzer.read.openai.ledger import Ledger, Recent
+from analyzer.read.ledger import Ledger, Recent
 from analyzer.read.openai.wire import Item
 from analyzer.read.values import Raw, first
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Call, Said
 from analyzer.read.members import held
-from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.messages import Function, ToolCall
 from analyzer.read.values import ABSENT, Int64, Raw, streamed, text_of
 

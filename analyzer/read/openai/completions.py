@@ -9,7 +9,7 @@ import msgspec
 from analyzer.read.members import held
 from analyzer.read.openai.chunks import Choice as Piece
 from analyzer.read.openai.messages import Plain
-from analyzer.read.openai.recorded import Recorded, enclosed_in, sure_of
+from analyzer.read.recorded import Recorded, enclosed_in, sure_of
 from analyzer.read.values import ABSENT, Int64, Raw, first
 
 LISTS = {"traj": "/traj", "messages": "/messages", "history": "/history"}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from analyzer.read.openai.ledger import Ledger
+from analyzer.read.ledger import Ledger
 from analyzer.read.openai.wire import Item
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, arguments, first, output, text_of, words

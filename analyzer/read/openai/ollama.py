@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Dialogue, Said
-from analyzer.read.openai.cursor import Place
 from analyzer.read.openai.messages import said_of
 from analyzer.read.values import Raw
 

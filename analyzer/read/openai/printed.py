@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.read.openai.cursor import Cursor
+from analyzer.read.cursor import Cursor
 from analyzer.read.openai.executions import execution_of, outcome_of
 from analyzer.read.openai.rollout import Line
 from analyzer.read.openai.thread import Thread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.read.openai.cursor import Cursor
+from analyzer.read.cursor import Cursor
 from analyzer.read.openai.items import Items
 from analyzer.read.openai.rollout import Kept, Payload, kept_of
 from analyzer.read.openai.thread import Thread

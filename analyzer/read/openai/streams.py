@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Dialogue, unchosen
 from analyzer.read.openai.chunks import Choice, Pieces
-from analyzer.read.openai.cursor import Place
 
 CHUNK = "chat.completion.chunk"
 _MOST = 16  # streams at once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from analyzer.read.openai.ledger import Recent
+from analyzer.read.ledger import Recent
 
 
 class Call(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.cursor import Cursor, Place
+from analyzer.read.ledger import Ledger, Recent
 from analyzer.read.openai.bodies import Record
 from analyzer.read.openai.chain import Chains, conversation_of
-from analyzer.read.openai.cursor import Cursor, Place
 from analyzer.read.openai.items import At, Items
-from analyzer.read.openai.ledger import Ledger, Recent
 from analyzer.read.openai.tools import same_tools
 from analyzer.read.openai.wire import Item, items_of
 from analyzer.read.recover import Fault

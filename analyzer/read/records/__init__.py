@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.read.records import limits
+from analyzer.read import limits
 from analyzer.read.records.block import SURROGATE, Block, with_surrogates
 from analyzer.read.records.documents import document
 from analyzer.read.records.events import sse
@@ -19,7 +19,7 @@ from analyzer.read.records.prefixed import unprefixed
 from analyzer.read.sources import transport
 from analyzer.read.sources.transport import Digest, Readable
 
-__all__ = ["SURROGATE", "Block", "blocks", "framing", "limits", "lines", "with_surrogates"]
+__all__ = ["SURROGATE", "Block", "blocks", "framing", "lines", "with_surrogates"]
 
 
 def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from analyzer.read.records import limits
+from analyzer.read import limits
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.spans import NEXT, is_record, spans
 from analyzer.read.sources import archives

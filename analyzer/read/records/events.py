@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.read.records import limits
+from analyzer.read import limits
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.lines import batches
 from analyzer.read.sources.transport import Digest, Readable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.read.records import limits
+from analyzer.read import limits
 from analyzer.read.records.events import FIELDS
 from analyzer.read.records.prefixed import is_prefixed
 from analyzer.read.records.spans import JOINED, is_json, spans

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from analyzer.read.records import limits
+from analyzer.read import limits
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.sources.transport import Digest, Readable
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from analyzer.read.openai.recorded import HALVES
+from analyzer.read.recorded import HALVES
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
 CALL = "tools/call"

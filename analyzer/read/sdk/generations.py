@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from analyzer.read.anymessage import said_of
+from analyzer.read.cursor import Cursor
 from analyzer.read.dialogue import Call, Result, Said
-from analyzer.read.openai.cursor import Cursor
-from analyzer.read.openai.ledger import Recent
+from analyzer.read.ledger import Recent
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.sdk.records import Record, Span

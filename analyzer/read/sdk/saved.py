@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.read.openai.cursor import Cursor
+from analyzer.read.cursor import Cursor
+from analyzer.read.ledger import Recent
 from analyzer.read.openai.items import At, Items
-from analyzer.read.openai.ledger import Recent
 from analyzer.read.openai.wire import Item
 from analyzer.read.recover import Fault, typed
 from analyzer.read.rows import Rows

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from analyzer.read.cursor import Cursor
 from analyzer.read.members import held
-from analyzer.read.openai.cursor import Cursor
 from analyzer.read.rows import Rows
 from analyzer.read.sdk.generations import Generations
 from analyzer.read.sdk.records import Record, Span

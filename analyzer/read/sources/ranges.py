@@ -6,7 +6,7 @@ import os
 import stat
 from typing import IO, NamedTuple
 
-from analyzer.read.records import limits
+from analyzer.read import limits
 from analyzer.read.sources import remote, zips
 from analyzer.read.sources.files import Source, is_once
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from analyzer.read.cursor import Cursor
 from analyzer.read.dialogue import Made, run
-from analyzer.read.openai.cursor import Cursor
 from analyzer.read.rows import Rows
 from analyzer.read.telemetry.events import opened
 from analyzer.read.telemetry.messages import ENTITY_INPUT, ENTITY_OUTPUT, arguments_in, returned, words_of

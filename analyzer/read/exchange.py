@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from analyzer.read.members import listed
-from analyzer.read.openai.recorded import Recorded, halves
+from analyzer.read.recorded import Recorded, halves
 from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.values import ABSENT, Raw, first
 
