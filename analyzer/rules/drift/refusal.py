@@ -61,6 +61,8 @@ _CONSTRAINTS = {
         r"must NOT have (?:more|fewer) than \d+ (?:characters|items|properties)",
         r"should have at (?:most|least) \d+ (?:characters|items)",
         r"is too (?:long|short)\b",
+        # Without the code these words may be about business.
+        r"-32602\b.{0,80}\bmust be (?:at (?:least|most)|(?:greater|less) than|between) -?\d",
     ),
 }
 _WORDINGS = {keyword: [re.compile(each) for each in patterns] for keyword, patterns in _CONSTRAINTS.items()}

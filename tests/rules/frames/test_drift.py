@@ -40,6 +40,7 @@ ARGUMENTS = {"query": "cats", "limit": 5, "filter": {"tag": "x"}}
         ),
         ("limit\n  Extra inputs are not permitted [type=extra_forbidden]", "limit", "additionalProperties"),
         ("limit\n  Input should be greater than or equal to 10", "limit", "range"),
+        ("Invalid params (-32602): limit must be at most 2", "limit", "range"),
         # ajv
         ("data/limit must be string", "limit", "type"),
         ("data must have required property 'owner'", "owner", "required"),
