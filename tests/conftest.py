@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+os.environ.setdefault("POLARS_MAX_THREADS", "1")  # as the command sets it, before anything imports Polars
 
 # Derandomized: a red run is red again on the next machine. `--hypothesis-profile long` searches deep, and at random.
 settings.register_profile(

@@ -59,7 +59,7 @@ def _numbered(path: Path, *, of_file: bool, lost: range = range(0)) -> Path:
     return path
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("jobs", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("of_file", "lost", "told"),
     [(True, range(0), 0), (False, range(0), 0), (True, range(100, 107), 6), (False, range(100, 101), 1)],

@@ -43,7 +43,11 @@ def _log(file: Path, size: int, sessions: int, calls: int) -> str:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say what a process held")
-@pytest.mark.parametrize(("sessions", "calls"), [(12, 10), (1, 120)], ids=["in sessions", "in one session"])
+@pytest.mark.parametrize(
+    ("sessions", "calls"),
+    [pytest.param(12, 10, marks=pytest.mark.long), (1, 120)],
+    ids=["in sessions", "in one session"],
+)
 def test_long_payloads(tmp_path: Path, sessions: int, calls: int) -> None:
     """120 MB of texts, of which 40 are the limit: as many more would be copies of them."""
     small = _log(tmp_path / "small.ndjson", 100, 2, 2)

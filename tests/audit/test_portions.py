@@ -55,7 +55,7 @@ def test_what_is_left_of_a_log_that_proves_sparse_is_judged_at_once(
     assert cut.summary == whole.summary
 
 
-@pytest.mark.parametrize("most", [20, 500_000])
+@pytest.mark.parametrize("most", [20, pytest.param(500_000, marks=pytest.mark.long)])
 def test_the_samples_have_one_report_however_they_are_cut(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(max_findings=most)
     whole, _ = _audited(SAMPLES, settings=settings)

@@ -42,7 +42,7 @@ def gated(done: Audit) -> list[bytes]:
         return b"".join(records.pieces()).splitlines()
 
 
-@pytest.mark.parametrize("partitions", [2, 7])
+@pytest.mark.parametrize("partitions", [7, pytest.param(2, marks=pytest.mark.long)])
 def test_every_frame_is_that_of_one_partition(partitions: int) -> None:
     one, several = audited(1).frames, audited(partitions).frames
     assert {name for name in SAVED if name in one and not one[name].equals(several[name])} == set()
@@ -51,7 +51,7 @@ def test_every_frame_is_that_of_one_partition(partitions: int) -> None:
     assert "final" in several["verdicts"]["role"]
 
 
-@pytest.mark.parametrize("partitions", [2, 7])
+@pytest.mark.parametrize("partitions", [7, pytest.param(2, marks=pytest.mark.long)])
 def test_what_is_made_of_frames_is_that_of_one_partition(partitions: int) -> None:
     one, several = audited(1), audited(partitions)
     records = gated(several)

@@ -170,7 +170,7 @@ def test_it_is_the_same_for_any_number_of_partitions_and_processes(log: Path) ->
     assert set(alone.findings["session"].drop_nulls()) == {"before"}
 
 
-@pytest.mark.parametrize("most", [7, 60, 401])
+@pytest.mark.parametrize("most", [60, *(pytest.param(most, marks=pytest.mark.long) for most in (7, 401))])
 def test_of_more_findings_than_are_listed_the_first_are(log: Path, most: int) -> None:
     settings = Settings(max_findings=most)
     whole = audit([str(log)], ignore=["LOG001", *NEAR], settings=settings, keep_frames=False)

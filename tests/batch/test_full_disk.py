@@ -23,7 +23,7 @@ def _night(store: Path, logs: Path, most: int | None, *more: str) -> subprocess.
     return subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, check=False)
 
 
-@pytest.mark.parametrize("most", [1_000, 3_000, 6_000])
+@pytest.mark.parametrize("most", [3_000, *(pytest.param(most, marks=pytest.mark.long) for most in (1_000, 6_000))])
 @pytest.mark.parametrize("more", [(), ("--jobs", "2"), ("--shuffle",)], ids=["here", "processes", "shuffle"])
 def test_a_full_disk_is_no_fault_of_the_analyzer(tmp_path: Path, most: int, more: tuple[str, ...]) -> None:
     logs, store = tmp_path / "logs", tmp_path / "store"

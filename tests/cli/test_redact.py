@@ -85,7 +85,7 @@ def test_the_verdicts_do_not_depend_on_it(log: str) -> None:
     assert [each["fingerprint"] for each in hidden["findings"]] == [each["fingerprint"] for each in shown["findings"]]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["2", pytest.param("1", marks=pytest.mark.long)])
 def test_a_key_shows_that_two_are_equal_in_any_process(log: str, tmp_path: Path, jobs: str) -> None:
     (tmp_path / "key").write_bytes(b"sixteen bytes or more\n")
     (tmp_path / "analyzer.toml").write_text('redact_key = "key"\n')
@@ -111,7 +111,7 @@ def test_showing_is_asked_for_in_each_run(log: str, tmp_path: Path) -> None:
     assert run("gate", "--config", str(tmp_path / "analyzer.toml"), log).status == 2
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["2", pytest.param("1", marks=pytest.mark.long)])
 def test_the_store_of_nights_hides_and_shows_on_demand(log: str, tmp_path: Path, jobs: str) -> None:
     for more, expected in (((), False), (("--no-redact",), True)):
         store = tmp_path / f"store{len(more)}"

@@ -65,7 +65,7 @@ async def hammer(driver: Driver, keys: int, seed: int) -> set[str]:
     return seen
 
 
-@pytest.mark.parametrize("kind", ["plain", "hostile"])
+@pytest.mark.parametrize("kind", ["hostile", pytest.param("plain", marks=pytest.mark.long)])
 def test_some_random_keys(kind: str, plain_audit: Path, hostile_audit: Path) -> None:
     async def story() -> None:
         async with opened(plain_audit if kind == "plain" else hostile_audit) as driver:

@@ -76,7 +76,7 @@ def test_why_the_shop_paid(sample: tuple[str, str], tmp_path: Path) -> None:
             await driver.press("u")
             assert "calls of function::refund_order" in driver.text()
             await driver.press("escape", "c")
-            assert "function::refund_order" in driver.text()
+            assert "refund_order" in driver.text()
             await driver.press("escape", "escape", "escape")
             assert isinstance(driver.app.screen, Overview)
 
