@@ -59,7 +59,7 @@ def test_what_is_left_of_a_log_that_proves_sparse_is_judged_at_once(
 def test_the_samples_have_one_report_however_they_are_cut(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(max_findings=most)
     whole, _ = _audited(SAMPLES, settings=settings)
-    monkeypatch.setattr(portions, "PORTION", 10)
+    monkeypatch.setattr(portions, "PORTION", 25)
     assert _audited(SAMPLES, settings=settings)[1] == 1, "calls are few: nothing is cut"
     monkeypatch.setattr(portions, "FEW", 1 << 30)
     monkeypatch.setattr(portions.Portions, "learn", lambda *_: None)  # always as if findings were dense

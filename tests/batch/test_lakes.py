@@ -40,7 +40,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [2, pytest.param(1, marks=pytest.mark.long)])
 def test_shuffled_it_is_what_one_process_finds(jobs: int, tmp_path: Path) -> None:
     lake = lake_in(tmp_path / "lake")
     one = run(tmp_path / "one", lake)

@@ -131,7 +131,7 @@ def test_the_same_audit_gives_the_same_bytes_and_beyond_the_most_the_rest_is_sta
     assert (len(data["findings"]["rows"]), data["findings"]["left_out"]) == (2, 1)
 
 
-@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("few", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_what_a_page_shows_is_the_same_however_the_log_is_split(monkeypatch: pytest.MonkeyPatch, *, few: bool) -> None:
     for name, most in {"MOST_CALLS": 3, "MOST_DRAWN": 5, "MOST_MARKS": 4, "MOST_TEXT": 40}.items() if few else ():
         monkeypatch.setattr(f"analyzer.findings.details.{name}", most)

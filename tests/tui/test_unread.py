@@ -81,7 +81,10 @@ def test_a_path_that_is_not_there_is_told_beside_the_others(logs: Path) -> None:
     run(story())
 
 
-@pytest.mark.parametrize(("names", "status"), [(["chat.jsonl"], 0), (["chat.jsonl", "gone.jsonl"], 3), (["."], 3)])
+@pytest.mark.parametrize(
+    ("names", "status"),
+    [(["chat.jsonl"], 0), (["chat.jsonl", "gone.jsonl"], 3), pytest.param(["."], 3, marks=pytest.mark.long)],
+)
 def test_the_status_tells_that_not_all_was_read(logs: Path, names: list[str], status: int) -> None:
     terminal = Terminal(workspace_command(*(str(logs / name) for name in names)))
     terminal.until(b"ARG001")
