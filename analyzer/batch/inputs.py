@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from hashlib import sha256
 
 from analyzer.errors import InputError
 from analyzer.read.sources import remote, zips
 from analyzer.read.sources.copies import without_copies
-from analyzer.read.sources.files import Source, Stream
+from analyzer.read.sources.files import Source
 from analyzer.read.sources.finding import find
 
 _NANO = 1e9
@@ -71,16 +70,3 @@ def inputs_of(
 def _on_disk(file: str) -> tuple[str, int, float]:
     state = os.stat(file)  # noqa: PTH116 - thousands of them
     return f"{state.st_size}:{state.st_mtime_ns}:{state.st_ino}", state.st_size, state.st_mtime_ns / _NANO
-
-
-def digest(source: Source) -> str | None:
-    """The digest of the decompressed bytes as they are now; None where they cannot be read."""
-    try:
-        stream = Stream(source)
-    except InputError:
-        return None
-    whole = sha256()
-    while piece := stream.read(1 << 20):
-        whole.update(piece)
-    stream.close()
-    return whole.hexdigest()

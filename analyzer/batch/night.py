@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.auditing import Audit, chosen, gathered, held_to
-from analyzer.batch.inputs import digest, inputs_of
+from analyzer.batch.inputs import inputs_of
 from analyzer.batch.places import BORNE, lost_of, places_of, sight_of, unseen
 from analyzer.batch.rotated import rotated
 from analyzer.batch.segments import Answer, Terms, audit_segment
@@ -30,6 +30,7 @@ from analyzer.findings.details import DETAILS, together
 from analyzer.frames import SOURCES
 from analyzer.full_disk import advice, no_room
 from analyzer.read import Crew
+from analyzer.read.sources.copies import digest
 from analyzer.report.trend import Trend
 from analyzer.report.untold import Untold
 

@@ -39,6 +39,8 @@ class Adapter(ABC):
     splits: ClassVar[bool] = False
     """Whether some lines of a source can be read without those before; it then says so, by `Rows.need_source`, of the
     records that cannot."""
+    between: ClassVar[bool] = False
+    """Whether its records stand between those of any other format, and are read whatever format is named."""
 
     @abstractmethod
     def __init__(self, source: int, rows: Rows) -> None: ...

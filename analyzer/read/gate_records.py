@@ -2,8 +2,8 @@
 
 `{"check": tool, "schema": "parameters", "pass": [...], "fail": [{"path", "reason"}], "execute": true or false}`, as
 `analyzer gate` writes them too, in the envelope of a recorder or without one. Whose record it is stands in `session`,
-`turn` and `call_id`; where they are missing it is of the call of that id that was recorded last, else of the session
-of the record before it.
+`turn` and `call_id`; where they are missing it is of the call of that id that was recorded last in the same file,
+else of the session of the record before it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ class GateRecords(RecordAdapter[dict[str, Any]]):
         "A record in a file of its own, or without a time, does not prove when the gate was asked.",
         "Of `schema` and `pass` nothing is compared.",
     )
+
+    between: ClassVar[bool] = True
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._records = Decoding(source, rows, _decoded, self.knows)

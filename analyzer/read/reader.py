@@ -27,7 +27,6 @@ MOST_STRANGE = 20_000
 
 _UNREADABLE = ("unreadable", "truncated", "too_large")
 _LONG = 1 << 16
-_BETWEEN_ALL = "gate-records"
 _SNIFFED = 24  # records of the head that are parsed to tell the format
 
 
@@ -53,7 +52,7 @@ class Known:
         """Those that may read a record: with a format that was named no other, but what may stand between all."""
         if self.input_format is None:
             return self.adapters
-        return [each for each in self.adapters if each.name in (self.input_format, _BETWEEN_ALL)]
+        return [each for each in self.adapters if each.between or each.name == self.input_format]
 
 
 def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:

@@ -118,14 +118,14 @@ def ordered(events: pl.DataFrame) -> pl.DataFrame:
 
 def _with_late(keys: pl.DataFrame) -> pl.DataFrame:
     """The keys with `late`: the records of a gate whose place among the events of their session nothing proves."""
-    seen = keys.filter("whole").select("session", "source", beside=pl.lit(value=False)).unique()
+    seen = keys.filter("whole").select("session", "source", beside=pl.lit(value=True)).unique()
     keys = keys.join(seen, on=["session", "source"], how="left", nulls_equal=True, maintain_order="left")
     placed = (
         pl.when(pl.col("order") == "number")
         .then(pl.col("number").is_not_null())
         .when(pl.col("order") == "time")
         .then(pl.col("time").is_not_null())
-        .otherwise(pl.col("beside").is_not_null())
+        .otherwise(pl.col("beside").fill_null(value=False))
     )
     return keys.with_columns(
         late=pl.col("gate") & ~placed & pl.col("order").is_not_null(), order=pl.col("order").fill_null("file")

@@ -108,6 +108,17 @@ def test_without_a_session_it_is_of_the_call_it_names_else_of_the_record_before(
     assert found.frames["gates"]["session"].to_list() == ["s1", "s2", "s2"]
 
 
+def test_whose_it_is_does_not_hang_on_the_number_of_processes(tmp_path: Path) -> None:
+    events = [event for event in called(BAD, REFUSAL) if "check" not in event]
+    (tmp_path / "a.jsonl").write_bytes(wire.lines(events))
+    (tmp_path / "gates.jsonl").write_bytes(
+        wire.lines([{**REFUSAL, "call_id": "c1"}, {**REFUSAL, "session": "s2"}, REFUSAL])
+    )
+    one, two = (audit(tmp_path, jobs=jobs).frames["gates"]["session"].to_list() for jobs in (1, 2))
+    assert one == two
+    assert wire.SESSION not in one
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "z.jsonl"])
 @pytest.mark.parametrize("numbered", [False, True])
 def test_in_a_file_of_its_own_it_says_the_same_and_moves_nothing(tmp_path: Path, name: str, *, numbered: bool) -> None:

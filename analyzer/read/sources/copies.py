@@ -17,6 +17,7 @@ from analyzer.read.sources import remote, zips
 from analyzer.read.sources.files import Source, Stream, is_once
 
 _HEAD = 1 << 12
+_NOTHING = sha256().hexdigest()
 _PACKED = (".gz", ".zst")
 
 
@@ -31,10 +32,11 @@ def without_copies(sources: Sequence[Source]) -> list[Source]:
         for trait in _traits(source):
             alike.setdefault(trait, []).append(source)
     suspects = {each.number: each for same in alike.values() if len(same) > 1 for each in same}
-    held: dict[bytes, list[Source]] = {}
+    held: dict[str, list[Source]] = {}
     for number in sorted(suspects):
-        held.setdefault(_digest(suspects[number]), []).append(suspects[number])
-    held.pop(b"", None)
+        found = digest(suspects[number])
+        if found not in (None, _NOTHING):
+            held.setdefault(found, []).append(suspects[number])
     copies = {first.number: tuple(each.path for each in rest) for first, *rest in held.values()}
     left_out = {each.number for _, *rest in held.values() for each in rest}
     return [
@@ -61,15 +63,14 @@ def _traits(source: Source) -> list[tuple[object, bytes]]:
     return found
 
 
-def _digest(source: Source) -> bytes:
-    """The digest of what is in it; empty where nothing is, or it cannot be read to its end."""
+def digest(source: Source) -> str | None:
+    """The digest of the decompressed bytes as they are now; None where they cannot be read."""
     try:
         stream = Stream(source)
     except InputError:
-        return b""
-    whole, size = sha256(), 0
+        return None
+    whole = sha256()
     while piece := stream.read(1 << 20):
         whole.update(piece)
-        size += len(piece)
     stream.close()
-    return whole.digest() if size and stream.problem is None else b""
+    return whole.hexdigest()
