@@ -67,23 +67,30 @@ def visible_value(value: object, *, limit: int = 200) -> str:
     return _render(text[:budget], limit, lines=False, complete=False)
 
 
+def reads_as(name: str) -> str:
+    """The name as the eye reads it: without what is not drawn, foreign letters as the ones they look like."""
+    if name.isascii() and name.isprintable():
+        return name
+    return unicodedata.normalize("NFKC", "".join(filter(draws, name))).translate(_LOOKALIKES)
+
+
 def homoglyph_note(name: str) -> str | None:
     """Say what makes an identifier look like another one: invisible characters, mixed scripts, lookalike letters."""
     if name.isascii() and name.isprintable():
         return None
     name = name[:400]
     notes = []
-    hidden = [char for char in name if not char.isprintable() or _BLANK.match(char)]
+    hidden = [char for char in name if not draws(char)]
     if hidden:
         notes.append("holds invisible " + _named(hidden))
     scripts: dict[str, list[str]] = {}
     for char in name:
-        if char.isalpha() and not _BLANK.match(char):
+        if char.isalpha() and draws(char):
             scripts.setdefault(_script(char), []).append(char)
     if scripts.keys() - {"Latin", "East Asian"} and len(scripts) > 1:
         others = [f"{script} {_named(chars)}" for script, chars in sorted(scripts.items()) if script != "Latin"]
         notes.append("mixes " + ("Latin with " if "Latin" in scripts else "") + " and ".join(others))
-    plain = unicodedata.normalize("NFKC", "".join(char for char in name if char not in hidden)).translate(_LOOKALIKES)
+    plain = reads_as(name)
     if plain != name and plain.isascii():
         notes.append(f"reads as {visible(plain, limit=80)}")
     return "; ".join(notes) or None

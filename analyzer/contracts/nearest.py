@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from analyzer.visible import reads_as
+
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W_0-9A-Za-z]+")
 #: Longer names are compared by their words only: edit distance is quadratic in the length.
 _LONGEST = 80
@@ -16,28 +18,27 @@ _MOST = 2_000
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `name` most likely stands for, or None when none is near.
 
-    Case, separators and snake or camel spelling are ignored first, then the order of the words, then up to a third of
-    the letters may differ (a swap of two neighbours counts once). Ties go to the candidate that sorts first.
+    One that looks the same comes first; then case, separators and snake or camel spelling are ignored, then the order
+    of the words, then up to a third of the letters may differ (a swap of two neighbours counts once). Ties go to the
+    candidate that sorts first.
     """
     names = sorted(set(candidates))
     if name in names:
         return name
-    words = _words(name)
-    joined = "".join(words)
-    if not joined:
-        return None
-    for near in names:
-        if "".join(_words(near)) == joined:
-            return near
-    for near in names:
-        if sorted(_words(near)) == sorted(words):
-            return near
+    for alike in (reads_as, _joined, _sorted_words):
+        wanted = alike(name)
+        if not wanted:
+            return None
+        for near in names:
+            if alike(near) == wanted:
+                return near
+    joined = _joined(name)
     best: tuple[int, int, str] | None = None
     letters = Counter(joined)
     if len(joined) > _LONGEST:
         return None
     for near in names[:_MOST]:
-        other = "".join(_words(near))
+        other = _joined(near)
         allowed = max(len(joined), len(other)) // 3
         if not other or len(other) > _LONGEST or abs(len(other) - len(joined)) > allowed:
             continue
@@ -71,6 +72,14 @@ def edit_distance(a: str, b: str) -> int:
 
 def _digits(text: str) -> str:
     return "".join(char for char in text if char.isdigit())
+
+
+def _joined(name: str) -> str:
+    return "".join(_words(name))
+
+
+def _sorted_words(name: str) -> str:
+    return " ".join(sorted(_words(name)))
 
 
 def _words(name: str) -> list[str]:

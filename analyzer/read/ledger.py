@@ -86,10 +86,6 @@ class Ledger:
         known = self._calls.get((session, call_id))
         return item_id if not known or item_id in known else known[-1]
 
-    def knows_call(self, session: str | None, call_id: str) -> bool:
-        """Whether the model's own emission of the call is recorded."""
-        return (session, call_id) in self._calls
-
     def answered(self, session: str | None, call_id: str) -> int:
         """How many results of a call were shown in one history."""
         return self._results.get((session, call_id), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.sentence import lookalikes
 from analyzer.trace import Trace, shared
 
 _EXTRA = ("additionalProperties", "unevaluatedProperties", "propertyNames")
@@ -32,7 +33,7 @@ def failure_words(trace: Trace) -> pl.DataFrame:
         pl.when(keyword.is_in(["required", "dependentRequired"]))
         .then(pl.concat_str(where, pl.lit(" is missing")))
         .when(keyword.is_in(_EXTRA))
-        .then(pl.concat_str(where, pl.lit(" is not in the schema")))
+        .then(pl.concat_str(where, lookalikes(trace.violations["member"]), pl.lit(" is not in the schema")))
         .when(keyword == "type")
         .then(pl.concat_str(value, pl.lit(" where the schema wants "), expected.str.replace_all('"', "", literal=True)))
         .when(keyword.is_in(["enum", "const"]))

@@ -315,11 +315,6 @@ def document(raw: bytes) -> bytes:
 # --- opening ---
 
 
-def is_saved(path: str) -> bool:
-    """Whether a path is the folder of a saved audit."""
-    return (Path(path) / "audit.json").is_file()
-
-
 def open_saved(path: str) -> Case:
     """A saved audit, of which nothing is read yet but its summary. Raises InputError."""
     folder = Path(path)

@@ -23,6 +23,7 @@ from analyzer.contracts.repairs.smallest import (
 )
 from analyzer.contracts.verdicts.bounded import Bounded
 from analyzer.pointer import pointer
+from analyzer.visible import homoglyph_note
 
 _MOST_BRANCHES = 16
 _MOST_NAMES = 40
@@ -131,7 +132,7 @@ class Finder:
         texts = [option for option in options if isinstance(option, str)]
         near = did_you_mean(v.value, texts) if isinstance(v.value, str) else None
         if near is not None:
-            plans.append(Plan(NEAR, (v.replace(near, why=f"{v.why}, nearest name"),)))
+            plans.append(Plan(NEAR, (v.replace(near, why=f"{v.why}, {_nearness(v.value)}"),)))
         if len(options) == 1:
             plans.append(Plan(CUT, (v.replace(options[0], why="only value allowed"),)))
         yield plans + self._last_resort(v)
@@ -354,7 +355,11 @@ class _Violation:
 
 
 def _rename(path: list[str | int], before: str, after: str) -> Edit:
-    return Edit("rename", pointer([*path, before]), before, after, "nearest name", lossless=False)
+    return Edit("rename", pointer([*path, before]), before, after, _nearness(before), lossless=False)
+
+
+def _nearness(name: str) -> str:
+    return homoglyph_note(name) or "nearest name"
 
 
 def _others(value: str, texts: Iterable[str]) -> list[str]:

@@ -65,12 +65,8 @@ def _long(frame: pl.DataFrame) -> int:
     return sum(int(each.filter(each > _LONG).sum()) for each in sizes)
 
 
-def partition_of(session: str | None, partitions: int) -> int:
-    """The partition of a session: a hash of our own, because Polars' changes between versions."""
-    return _hash(session) % partitions
-
-
 def _hash(session: str | None) -> int:
+    """A hash of our own, because Polars' changes between versions."""
     return crc32((session or "").encode("utf-8", "surrogatepass"))
 
 

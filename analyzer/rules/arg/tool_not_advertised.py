@@ -35,6 +35,7 @@ from analyzer.rules.arg.unknown_to_host import unknown_to_host
 from analyzer.rules.hits import hits, place
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
+from analyzer.visible import homoglyph_note
 
 _SEPARATOR = re.compile(r"__|[.:/]")
 
@@ -136,6 +137,8 @@ def _hint(name: str, offered: frozenset[str]) -> str:
     near = did_you_mean(name, offered)
     if near is None or near == name:
         return "Refuse the call, and tell the model which tools there are."
+    if (note := homoglyph_note(name)) is not None:
+        return f"It is not {near}, which was offered: the name {note}."
     if near.casefold() == name.casefold():
         return f"Only the case differs from {near}; names are compared letter by letter."
     return f"The nearest name that was offered is {near}."

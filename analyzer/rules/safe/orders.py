@@ -76,11 +76,6 @@ GATE = "|".join(each.replace("[", r"\[").replace("]", r"\]").replace("|", r"\|")
 ORDER = f"(?i:{_ORDERS})"
 
 
-def gives_orders(text: pl.Expr) -> pl.Expr:
-    """Whether a text gives the model orders; cheap for texts that hold none of the literals."""
-    return pl.when(text.str.contains(GATE)).then(text.str.contains(ORDER)).otherwise(pl.lit(value=False))
-
-
 def order_in(text: pl.Expr) -> pl.Expr:
     """The order itself, at most 80 characters of it."""
     return text.str.extract(f"({ORDER})", 1).str.replace_all(r"\s+", " ").str.slice(0, 80)

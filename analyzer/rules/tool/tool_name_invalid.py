@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.sentence import sentence
+from analyzer.rules.sentence import lookalikes, sentence
 from analyzer.rules.tool.advertised import listed
 from analyzer.trace import Trace
 
@@ -40,10 +40,9 @@ def check(trace: Trace) -> pl.DataFrame:
     name, shape = pl.col("name"), pl.col("shape")
     bad = pl.any_horizontal((shape == key) & ~name.str.contains(pattern) for key, (pattern, _) in _NAMES.items())
     words = {key: words for key, (_, words) in _NAMES.items()}
+    named = listed(trace).filter(pl.col("kind").is_in(["function", "mcp", "custom"]), bad)
     return (
-        listed(trace)
-        .filter(pl.col("kind").is_in(["function", "mcp", "custom"]), bad)
-        .sort("event", "position")
+        named.sort("event", "position")
         .unique(["shape", "tool"], keep="first", maintain_order=True)
         .select(
             "session",
@@ -52,7 +51,10 @@ def check(trace: Trace) -> pl.DataFrame:
             "channel",
             pointer="place",
             message=sentence(
-                "The name {} is not what this wire takes: {}.", name, shape.replace_strict(words, default="")
+                "The name {} is not what this wire takes: {}{}.",
+                name,
+                shape.replace_strict(words, default=""),
+                lookalikes(named["name"]),
             ),
             hint=pl.lit("Rename the tool where it is defined, not on the way."),
             confidence=pl.when(shape == "openai").then(pl.lit("likely")),
