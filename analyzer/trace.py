@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
@@ -16,7 +16,8 @@ _T = TypeVar("_T")
 
 
 def _empty(schema: pl.Schema, **more: Any) -> Any:
-    return field(default_factory=pl.Schema({**schema, **more}).to_frame)
+    # Made once, for frames do not change: thirty of them at each trace cost as much as the rules of a small log.
+    return field(default_factory=cache(pl.Schema({**schema, **more}).to_frame))
 
 
 def _placed(schema: pl.Schema, **more: Any) -> Any:

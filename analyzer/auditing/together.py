@@ -8,7 +8,6 @@ from datetime import date
 
 import polars as pl
 
-from analyzer import frames
 from analyzer.auditing.numbers import in_order, told_apart
 from analyzer.auditing.outcome import Audit
 from analyzer.auditing.partition import KEPT
@@ -21,6 +20,7 @@ from analyzer.findings.baseline import Baseline
 from analyzer.findings.kept import SAME
 from analyzer.findings.listing import cut, listed, places_of, told
 from analyzer.findings.precedence import settle, settle_across
+from analyzer.findings.stated import stated
 from analyzer.findings.suppress import suppress
 from analyzer.frames import Frames
 from analyzer.read.sources.files import Source
@@ -188,8 +188,7 @@ def _crash_findings(crashed: list[tuple[str, str]]) -> pl.DataFrame:
         }
         for rule, error in crashed
     ]
-    hits = pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **frames.HITS}))
-    return assemble(hits, Trace())
+    return stated(rows)
 
 
 def _named(sources: Iterable[Source]) -> list[int]:

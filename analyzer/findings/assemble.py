@@ -26,6 +26,8 @@ DRESSED = pl.Schema(
     }
 )
 """What findings are made of."""
+_NONE_DRESSED = DRESSED.to_frame()
+_NONE = pl.Schema({**FINDINGS, "first_event": pl.Int64()}).to_frame()
 
 
 def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
@@ -39,7 +41,7 @@ def dressed(hits: pl.DataFrame, trace: Trace, since: int = 0) -> pl.DataFrame:
     `since` is how many hits of the trace came before these.
     """
     if hits.is_empty():
-        return DRESSED.to_frame()
+        return _NONE_DRESSED
     hits = _owned(hits.with_row_index("hit", since), trace)
     verdicts = _rows(trace.verdicts, "verdict", hits["verdict"])
     related = (
@@ -77,7 +79,7 @@ def named(hits: pl.DataFrame) -> pl.DataFrame:
     `fingerprint` is the name of this occurrence, whatever the recorder.
     """
     if hits.is_empty():
-        return pl.DataFrame(schema={**FINDINGS, "first_event": pl.Int64()})
+        return _NONE
     # Only the id of the session is of its recording; a session without one has no name that lasts.
     session = pl.when(~pl.col("session").str.starts_with("(unrecorded")).then("session")
     rows = hits.select(
@@ -94,7 +96,7 @@ def ordered(found: list[pl.DataFrame]) -> pl.DataFrame:
 
     `found` is empty afterwards: findings are wide, and no more than a column of them is held twice.
     """
-    whole = pl.concat(found)
+    whole = pl.concat([each for each in found if each.height] or found[:1])
     found.clear()
     pointer = pl.col("location").struct.field("pointer")
     order = whole.select(pl.arg_sort_by("first_event", "seq", "rule", pointer, "fingerprint", nulls_last=True))

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from analyzer.findings.assemble import assemble, placed
-from analyzer.frames import HITS
+from analyzer.findings.assemble import placed
+from analyzer.findings.stated import stated
 from analyzer.trace import Trace
 
 _CLASS = ("rule", "slug", "severity", "confidence")
@@ -20,6 +20,7 @@ UNLISTED = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "count": pl.Int64()}
 """What is counted and not listed."""
 TAKEN = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "kept": pl.Int64(), "count": pl.Int64()})
 """What came first in the order of the report: made findings, and counted only."""
+_ALL_LISTED, _NONE_TAKEN = UNLISTED.to_frame(), TAKEN.to_frame()
 
 SLUG = "findings-not-listed"
 
@@ -28,7 +29,7 @@ _LAST = 1 << 62  # findings without a place come last
 
 def listed(found: pl.DataFrame, most: int, unlisted: pl.DataFrame | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Of FINDINGS in the order of the report about `most`, and UNLISTED: those left out here and before."""
-    before = UNLISTED.to_frame() if unlisted is None else unlisted
+    before = _ALL_LISTED if unlisted is None else unlisted
     if found.height <= most and before.is_empty():
         return found, before
     here = found.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64)).cast(dict.fromkeys(_CLASS, pl.String()))
@@ -48,9 +49,9 @@ def foremost(
     All hits at the place where a class is cut are kept, for their order is known when they are findings. Of hits that
     come after others, `before` are TAKEN.
     """
-    before = TAKEN.to_frame() if before is None else before
+    before = _NONE_TAKEN if before is None else before
     if hits.height + int(before.select(pl.sum_horizontal("kept", "count").sum()).item()) <= most:
-        return hits, UNLISTED.to_frame()
+        return hits, _ALL_LISTED
     here = hits.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64))
     counts = before.join(here, on=_CLASS, how="full", coalesce=True).fill_null(0)
     share = _share(counts.select(pl.sum_horizontal("kept", "count", "here")).to_series(), most)
@@ -100,7 +101,7 @@ def told(unlisted: pl.DataFrame) -> pl.DataFrame:
         }
         for rule, slug, severity, confidence, count in unlisted.iter_rows()
     ]
-    return assemble(pl.DataFrame(rows, schema=pl.Schema({"rule": pl.String(), "slug": pl.String(), **HITS})), Trace())
+    return stated(rows)
 
 
 def places_of(found: pl.DataFrame, part: int) -> pl.DataFrame:
@@ -130,4 +131,4 @@ def cut(places: pl.DataFrame, most: int, unlisted: pl.DataFrame) -> tuple[pl.Dat
 
 def unlisted_of(parts: Iterable[dict[str, pl.DataFrame]]) -> pl.DataFrame:
     """UNLISTED of all partitions."""
-    return pl.concat([UNLISTED.to_frame(), *(part["unlisted"] for part in parts)])
+    return pl.concat([_ALL_LISTED, *(part["unlisted"] for part in parts)])

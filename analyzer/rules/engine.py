@@ -9,8 +9,10 @@ import polars as pl
 
 from analyzer.frames import HITS
 from analyzer.rules.catalogue import Rule
+from analyzer.rules.hits import NAMED
 from analyzer.trace import Trace
 
+_NONE = NAMED.to_frame()
 # Whatever a rule breaks with, the others must run; a panic inside Polars is no Exception.
 _BROKEN = (Exception, pl.exceptions.PanicException)
 
@@ -24,7 +26,7 @@ class Crash(NamedTuple):
 
 def run(rules: Sequence[Rule], trace: Trace, *, across: bool = False) -> tuple[pl.DataFrame, list[Crash]]:
     """HITS with `rule` (the code), `slug` and the rule's defaults filled in, and the rules that crashed."""
-    found = [pl.DataFrame(schema={"rule": pl.String, "slug": pl.String, **HITS})]
+    found: list[pl.DataFrame] = []
     crashes: list[Crash] = []
     for rule in rules:
         if not across and rule.looks_at and not any(map(trace.holds, rule.looks_at)):
@@ -36,7 +38,7 @@ def run(rules: Sequence[Rule], trace: Trace, *, across: bool = False) -> tuple[p
                 found.append(complete(rule, hits))
         except _BROKEN as error:
             crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
-    return pl.concat(found), crashes
+    return pl.concat(found) if found else _NONE, crashes
 
 
 def complete(rule: Rule, hits: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,8 @@ from analyzer import frames
 
 #: What a rule returns that finds nothing.
 NONE = frames.HITS.to_frame()
+#: HITS of which it is said whose they are.
+NAMED = pl.Schema({"rule": pl.String(), "slug": pl.String(), **frames.HITS})
 
 
 def hits(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
