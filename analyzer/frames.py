@@ -130,6 +130,8 @@ SESSION_STATES = _schema(
         "instructions": pl.String,
         "parent": pl.String,  # session this one was forked or spawned from
         "pending": pl.Int64,  # how many required actions it lists; null when the wire has no such list
+        "begins": pl.Boolean,  # true: the record says of itself that nothing of the session came before it
+        "protocol": pl.String,  # version of the protocol that both sides agreed on, where the wire names one
     }
 )
 
@@ -326,6 +328,7 @@ SESSIONS = _schema(
         "last_status": pl.String,
         "wires": pl.String,  # adapters that read it, comma separated
         "from_start": pl.Boolean,  # the recording holds the beginning
+        "protocol": pl.String,  # the last version of the protocol that both sides agreed on; null: none is recorded
     }
 )
 

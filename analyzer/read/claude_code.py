@@ -15,6 +15,7 @@ import msgspec
 from analyzer.frames import PART_BITS
 from analyzer.read.adapter import Adapter
 from analyzer.read.claude.blocks import MEANINGS, Block, blocks_of, contents_of, meaning, words_of
+from analyzer.read.claude.branches import Branches
 from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.claude.transcript import (
     KINDS,
@@ -31,7 +32,7 @@ from analyzer.read.decoding import Decoding
 from analyzer.read.ledger import Recent
 from analyzer.read.records import Block as Records
 from analyzer.read.rows import Rows, event_number
-from analyzer.read.values import first
+from analyzer.read.values import ABSENT, first
 
 _ROWS = 1_000_000  # remembered over all files, some 200 MB
 _PREFIX = "mcp__"
@@ -44,6 +45,8 @@ class _Known(msgspec.Struct):
     """uuid of a row -> the session it was written in first."""
     sessions: Recent[str, str] = msgspec.field(default_factory=Recent)
     """Session id in a file -> the session that it goes on with."""
+    begun: Recent[str | None, bool] = msgspec.field(default_factory=Recent)
+    """The sessions of which a row was read that could be their first."""
 
 
 class ClaudeCode(Adapter):
@@ -60,6 +63,7 @@ class ClaudeCode(Adapter):
         "Approvals are not kept: a refusal shows only as a result that failed.",
         "Large outputs are moved to other files: the row then holds a preview.",
         "What compaction took out of the context is not marked row by row.",
+        "Which branch counts after a user went back is told by `parentUuid`: rows without it are one line of history.",
         "Progress rows show what subagents do a second time and are not read: give the files under subagents/, too.",
     )
 
@@ -76,6 +80,7 @@ class ClaudeCode(Adapter):
         self._agents: set[tuple[str | None, str]] = set()
         self._boundary: tuple[int, str | None, str | None] | None = None
         self._sessions: list[str | None] = []
+        self._branches = Branches()
 
     @staticmethod
     def knows(record: Any) -> bool:
@@ -99,6 +104,7 @@ class ClaudeCode(Adapter):
         """Append the rows of the block; see `Adapter.read`."""
         self._known.rows.trim()
         self._known.sessions.trim()
+        self._known.begun.trim()
         found, faults = self._records.cleaned(block)
         owned = [row is not None and (is_row(row) or index in faults) for index, row in enumerate(found)]
         others = [index for index, own in enumerate(owned) if not own]
@@ -129,7 +135,10 @@ class ClaudeCode(Adapter):
         spoken = [row.message if each == "item" else None for row, each in zip(rows, kind, strict=True)]
         for index in copies:
             kind[index], event_id[index], spoken[index] = "notice", None, None
+        self._begin(events, rows, session, turn)
+        self._branches.begin(rows)
         self._speak(events, rows, session, turn, spoken)
+        self._branches.end()
         self._rows.bulk(
             "events",
             event=events,
@@ -169,6 +178,22 @@ class ClaudeCode(Adapter):
         self._named, self._session = last, current
         return sessions, copies
 
+    def _begin(
+        self, events: Sequence[int], rows: list[Row], sessions: list[str | None], turns: list[str | None]
+    ) -> None:
+        """Say of sessions that are new whether the first of their rows, those of subagents aside, follows no other."""
+        begun = self._known.begun
+        for session in dict.fromkeys(sessions):
+            if session is None or session in begun:
+                continue
+            for place in range(sessions.index(session), len(rows)):
+                row = rows[place]
+                if sessions[place] == session and row.uuid is not None and turns[place] is None:
+                    begun[session] = row.before is None
+                    if row.before is None:
+                        self._rows.session_states.add(event=events[place], session=session, begins=True)
+                    break
+
     def _times(self, rows: list[Row]) -> list[str | None]:
         """When the rows were written; one without a time is as old as the one before it."""
         times = [row.timestamp for row in rows]
@@ -178,12 +203,12 @@ class ClaudeCode(Adapter):
         self._when = times[-1]
         return times
 
-    def _compacted(self, summary: Row | None, event: int = 0, session: str | None = None) -> None:
-        """Append the compaction whose boundary was the row before, with the summary that follows it."""
+    def _compacted(self, row: Row | None, event: int = 0, session: str | None = None) -> None:
+        """Append the compaction whose boundary was the row before this one, with its summary if that is what it is."""
         boundary, self._boundary = self._boundary, None
-        if summary is not None:
-            text = None if summary.message is None else words_of(blocks_of(summary.message.content)[0])
-            self._rows.summaries.add(event=event, session=session, turn=turn_of(summary), what="compaction", text=text)
+        if row is not None and row.summary:
+            text = None if row.message is None else words_of(blocks_of(row.message.content)[0])
+            self._rows.summaries.add(event=event, session=session, turn=turn_of(row), what="compaction", text=text)
         elif boundary is not None:
             self._rows.summaries.append((*boundary, "compaction", None, None))
 
@@ -207,23 +232,19 @@ class ClaudeCode(Adapter):
     ) -> None:
         """Append what rows say: messages with the calls and results in them, and models, compactions, tools beside."""
         contents = iter(contents_of([message.content for message in spoken if message is not None]))
-        said, agents = self._rows.messages, self._agents
+        said, agents, open_calls = self._rows.messages, self._agents, self._branches.open
         at = At(0, None, "item", "")
         for event, row, session, turn, message in zip(events, rows, sessions, turns, spoken, strict=True):
             if row.summary or self._boundary is not None:
-                self._compacted(row if row.summary else None, event, session)
+                self._compacted(row, event, session)
             if message is None:
-                if row.subtype is not None and row.type == "system":
+                if row.subtype is not None:
                     self._system(row, event, session, turn)
                 continue
             if message.model is not None:
                 self._state(message.model, row.version, event, session)
             if turn is not None and (session, turn) not in agents:
-                agents.add((session, turn))
-                agent = row.agent or row.parent or turn
-                self._rows.turn_states.add(
-                    event=event, session=session, turn=turn, subagent=agent, status="in_progress"
-                )
+                self._agent(row, event, session, turn)
             content, faults = next(contents)
             if faults:
                 at.event, at.session, at.to = event, session, "/message/content"
@@ -236,12 +257,31 @@ class ClaudeCode(Adapter):
                 at.event, at.session, at.turn, at.reply, at.to = event, session, turn, message.id, "/message/content"
                 text = self._asked(content, at, row, message)
             if text is not None and not row.meta:
+                if open_calls and (isinstance(content, str) or content[0].type == "text"):
+                    self._leave(row, event, session, turn)
                 role = message.role or row.type
                 said.append((event, session, turn, message.id, role, None, None, text, "/message/content", None))
 
+    def _agent(self, row: Row, event: int, session: str | None, turn: str) -> None:
+        self._agents.add((session, turn))
+        self._rows.turn_states.add(
+            event=event,
+            session=session,
+            turn=turn,
+            subagent=row.agent or row.parent or turn,
+            status="created" if row.before is None else "in_progress",
+        )
+
+    def _leave(self, row: Row, event: int, session: str | None, turn: str | None) -> None:
+        """Append what becomes of the open calls that the row's branch does not hold: nobody waits for them."""
+        for block, emission in self._branches.left(row, session, turn, self._known.rows):
+            left = At(event, session, "history", "", turn, None, emission, status="abandoned")
+            gone = msgspec.structs.replace(block, input=ABSENT)
+            self._sightings.call(gone, left, kind="mcp" if gone.server_name is not None else None)
+
     def _asked(self, content: list[Block], at: At, row: Row, message: Message) -> str | None:
         """Append the calls and results of a message; what it says, if anything but results."""
-        spoken = False
+        spoken, open_calls = False, self._branches.open
         for index, block in enumerate(content):
             what = MEANINGS.get(block.type) or meaning(block)
             if what == "said":
@@ -254,16 +294,23 @@ class ClaudeCode(Adapter):
                 if block.name is not None and block.name.startswith(_PREFIX):
                     block.server_name, block.name = _server_of(block.name)
                 self._sightings.call(block, at, kind="mcp" if block.server_name is not None else None)
+                if open_calls:
+                    self._leave(row, at.event, at.session, at.turn)
+                if block.id and block.type == "tool_use":
+                    open_calls[block.id] = (row, block, at.session, at.turn)
             elif what == "result":
                 # what the model saw, beside what the tool returned
                 at.stage, at.emission = "echo" if block.type != "tool_result" else "message", None
                 self._sightings.result(block, at, beside=row.structured or row.structured_too)
+                open_calls.pop(block.tool_use_id, None)
             else:
                 self._sightings.unknown(block, at)
         return words_of(content) if spoken else None
 
     def _system(self, row: Row, event: int, session: str | None, turn: str | None) -> None:
         """Append what a program says of itself: a compaction, and the tools that it declares."""
+        if row.type != "system":
+            return
         if row.subtype == "compact_boundary":
             self._boundary = (event, session, turn)
         elif row.subtype == "init":

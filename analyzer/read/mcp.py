@@ -144,9 +144,12 @@ class Mcp(Adapter):
             return False
         if exchange is None:
             return False
-        named = [session for half in halves if (session := header(half.headers, "mcp-session-id")) is not None]
+        named, agreed = (
+            [value for half in halves if (value := header(half.headers, name)) is not None]
+            for name in ("mcp-session-id", "mcp-protocol-version")
+        )
         when = place.when if place.when is not None else exchange.when
-        place = replace(place, session=named[0] if named else None, when=when)
+        place = replace(place, session=next(iter(named), None), protocol=next(iter(agreed), None), when=when)
         taken, first_event = [], self._traffic.event
         for body in (exchange.request, exchange.response):
             if body is not None:

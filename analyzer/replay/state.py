@@ -15,11 +15,25 @@ def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame)
     runs = _runs(events).filter(named)
     seen = runs.group_by("session").agg(first_event=pl.col("event").min(), events=pl.col("events").sum())
     seen = seen.join(events.filter(named & (pl.col("seq") == 0)).select("session", "order", start="type"), on="session")
-    last = ("agent", "agent_name", "model", "max_subagents", "parallel", "text_format", "instructions", "parent")
+    last = (
+        "agent",
+        "agent_name",
+        "model",
+        "max_subagents",
+        "parallel",
+        "text_format",
+        "instructions",
+        "parent",
+        "protocol",
+    )
     said = (
         states.sort("session", "seq")
         .group_by("session")
-        .agg(*(pl.col(name).drop_nulls().last() for name in last), last_status=pl.col("status").drop_nulls().last())
+        .agg(
+            *(pl.col(name).drop_nulls().last() for name in last),
+            last_status=pl.col("status").drop_nulls().last(),
+            begins=pl.col("begins").any(),
+        )
     )
     wires = calls.group_by("session").agg(wires=pl.col("wire").unique().sort().str.join(","))
     starts = pl.col("start").str.contains(
@@ -28,7 +42,7 @@ def sessions_of(events: pl.DataFrame, states: pl.DataFrame, calls: pl.DataFrame)
     )
     # A stream begins with every response, turns and subagents begin in the middle, and so does a fork.
     starts &= ~pl.col("start").str.contains(r"(?:^response|turn|subagent)\.created$")
-    starts &= pl.col("parent").is_null()
+    starts = (starts | pl.col("begins")) & pl.col("parent").is_null()
     return (
         seen.join(said, on="session", how="left", maintain_order="left")
         .join(wires, on="session", how="left", maintain_order="left")

@@ -371,3 +371,30 @@ def test_a_message_that_a_host_cut_is_told(tmp_path: Path) -> None:
     found = audited(tmp_path, (told(1, "client", call(1, "look")) + cut).encode(), name="mcp.log")
     assert found.inputs[0]["unreadable"] == 1
     assert "LOG001" in found.findings["rule"].to_list()
+
+
+def named(meta: Any) -> dict[str, Any]:
+    return call(1) | {"params": {"name": "look", "_meta": meta}}
+
+
+@pytest.mark.parametrize(
+    ("records", "told"),
+    [
+        (BEGIN, ["2025-06-18"]),
+        ((call(1), said(1, "on")), [None]),
+        ((named({"io.modelcontextprotocol/protocolVersion": "2026-07-28"}),), ["2026-07-28"]),
+        ((*BEGIN, request(0, "initialize"), answer(0, protocolVersion="2024-11-05")), ["2025-06-18", "2024-11-05"]),
+        ((request(0, "initialize", protocolVersion="2025-06-18"), call(1)), [None]),
+        ((named(["odd"]),), [None]),
+    ],
+)
+def test_the_version_of_the_protocol_is_the_one_agreed_on(
+    tmp_path: Path, records: tuple[Any, ...], told: list[str | None]
+) -> None:
+    assert audited(tmp_path, lines(*records)).frames["sessions"]["protocol"].to_list() == told
+
+
+def test_a_header_names_the_version_of_the_protocol(tmp_path: Path) -> None:
+    asked = {"method": "POST", "url": "/mcp", "headers": {"MCP-Protocol-Version": "2025-03-26"}, "body": call(1)}
+    found = audited(tmp_path, lines({"request": asked, "response": {"status": 200, "body": said(1, "on")}}))
+    assert found.frames["sessions"]["protocol"].to_list() == ["2025-03-26"]

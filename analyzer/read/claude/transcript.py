@@ -68,8 +68,17 @@ class Row(msgspec.Struct, gc=False):
     parent: str | None = msgspec.field(default=None, name="parent_tool_use_id")
     model: str | None = None
     tools: Raw = ABSENT
+    parent_uuid: str | msgspec.UnsetType | None = msgspec.field(default=msgspec.UNSET, name="parentUuid")
+    logical: str | None = msgspec.field(default=None, name="logicalParentUuid")
     leaf: Raw = msgspec.field(default=ABSENT, name="leafUuid")
     snapshot_of: Raw = msgspec.field(default=ABSENT, name="messageId")
+
+    @property
+    def before(self) -> str | None:
+        """The row that this one follows: None where it is the first of all, "" where it does not say."""
+        if self.parent_uuid is msgspec.UNSET:
+            return ""
+        return self.logical if self.parent_uuid is None else self.parent_uuid
 
 
 row_of = msgspec.json.Decoder(Row).decode

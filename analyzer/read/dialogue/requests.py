@@ -155,8 +155,13 @@ class Dialogue:
         state = (asked.model, asked.parallel, asked.text_format, asked.instructions)
         if state not in (conversation.state, _UNSAID):
             conversation.state = state
-            self._rows.session_states.append(
-                (number, session, None, None, None, asked.model, None, asked.parallel, *state[2:], None, None)
+            self._rows.session_states.add(
+                event=number,
+                session=session,
+                model=asked.model,
+                parallel=asked.parallel,
+                text_format=asked.text_format,
+                instructions=asked.instructions,
             )
         tools = self._table if asked.tools == self._table else asked.tools  # one text for all that have it
         if tools == conversation.table or (asked.own and not tools):

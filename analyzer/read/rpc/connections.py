@@ -30,6 +30,7 @@ class Connection(msgspec.Struct):
 
     session: str
     label: str | None = None
+    protocol: str | None = None  # the version agreed on
     calls: dict[str, Call] = {}
     asked: dict[str, tuple[str, bool]] = {}  # by the client, other than calls: method, and whether it is a first page
     asked_back: set[str] = set()  # by the server
@@ -48,6 +49,7 @@ class Place(msgspec.Struct, gc=False):
     """As the envelope writes it, in JSON."""
     toward: str | None = None
     session: str | None = None
+    protocol: str | None = None  # which a header of the request names
     opaque: bool = False  # it stands in a text, where no pointer leads
 
 

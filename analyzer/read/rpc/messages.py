@@ -24,6 +24,13 @@ class Params(msgspec.Struct, gc=False):
     request_state: Raw = msgspec.field(default=ABSENT, name="requestState")
     input_responses: Raw = msgspec.field(default=ABSENT, name="inputResponses")
     task_id: str | None = msgspec.field(default=None, name="taskId")
+    meta: Raw = msgspec.field(default=ABSENT, name="_meta")
+
+
+class Meta(msgspec.Struct, gc=False):
+    """What a request says of its connection, since there is none."""
+
+    protocol: str | None = msgspec.field(default=None, name="io.modelcontextprotocol/protocolVersion")
 
 
 class Server(msgspec.Struct, gc=False):
@@ -50,6 +57,7 @@ class Result(msgspec.Struct, gc=False):
     result_type: str | None = msgspec.field(default=None, name="resultType")
     request_state: Raw = msgspec.field(default=ABSENT, name="requestState")
     task: Task | None = None
+    protocol: Raw = msgspec.field(default=ABSENT, name="protocolVersion")
 
 
 class Message(msgspec.Struct, gc=False):
@@ -105,6 +113,7 @@ _OTHER_HALVES = tuple(name for pair in HALVES[2:] for name in pair)
 decode_line = msgspec.json.Decoder(Line).decode
 decode_half = msgspec.json.Decoder(Half).decode
 _parts = msgspec.json.Decoder(list[Part]).decode
+_meta = msgspec.json.Decoder(Meta).decode
 decode_list = msgspec.json.Decoder(list[Raw]).decode
 _texts = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -129,6 +138,14 @@ def output_of(raw: Raw) -> tuple[str | None, str]:
     if any(part.type not in _PARTS for part in parts):
         return bytes(raw).decode(), "array"
     return "\n".join([part.text for part in parts if part.text is not None]), "parts"
+
+
+def protocol_in(meta: Raw) -> str | None:
+    """The version of the protocol that a request names."""
+    try:
+        return _meta(meta).protocol if first(meta) == b"{" else None
+    except msgspec.DecodeError:
+        return None
 
 
 def header(raw: Raw, name: str) -> str | None:

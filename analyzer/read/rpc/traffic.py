@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.frames import PART_LIMIT
 from analyzer.read.rows import Rows
 from analyzer.read.rpc.connections import NO_LABEL, At, Call, Connection, Place, resumed, wait
-from analyzer.read.rpc.messages import CALL, Message, Params, Result, answers_client, output_of
+from analyzer.read.rpc.messages import CALL, Message, Params, Result, answers_client, output_of, protocol_in
 from analyzer.read.values import Raw, arguments, first, text_of
 
 _LIST, _INITIALIZE, _DISCOVER = "tools/list", "initialize", "server/discover"
@@ -56,6 +56,8 @@ class Traffic:
         if event & PART_LIMIT < PART_LIMIT:
             self.event = event + 1
         at = At(event, connection, place)
+        if connection.protocol is None:
+            self._agreed(message, at)
         if method is None:
             native, kind = self._told(message, identity, at)
         else:
@@ -65,6 +67,17 @@ class Traffic:
             self._faults(message, identity, at)
         self._rows.whole.append((event, connection.session, None, place.when, None, native, kind, place.pointer))
         return True
+
+    def _agreed(self, message: Message, at: At) -> None:
+        """The version of the protocol: as the server answers to `initialize`, or as a request names it."""
+        result, params, protocol = message.result, message.params, at.place.protocol
+        if result is not None and result.protocol:
+            protocol = text_of(result.protocol)
+        elif params is not None and params.meta:
+            protocol = protocol_in(params.meta) or protocol
+        if protocol:
+            at.connection.protocol = protocol
+            self._rows.session_states.add(event=at.event, session=at.connection.session, protocol=protocol)
 
     def _told(self, message: Message, identity: str, at: At) -> tuple[str, str]:
         """A response; its type and its kind."""
