@@ -26,6 +26,16 @@ META_SCHEMAS = {
 }
 _BY_NAME = {uri.partition("://")[2]: dialect for dialect, uri in META_SCHEMAS.items()}
 
+#: The oldest dialect that knows a keyword, where draft-04 does not; the dialects before it read a mere note.
+SINCE = {
+    **dict.fromkeys(("const", "contains", "propertyNames"), DRAFT6),
+    **dict.fromkeys(("else", "if", "then"), DRAFT7),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas", "maxContains", "minContains"), DRAFT2019),
+    **dict.fromkeys(("$anchor", "$recursiveAnchor", "$recursiveRef"), DRAFT2019),
+    **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties"), DRAFT2019),
+    **dict.fromkeys(("$dynamicAnchor", "$dynamicRef", "prefixItems"), DRAFT2020),
+}
+
 # Types of Gemini's protobuf enumeration, which Vertex writes as a number.
 _PROTO_TYPES = {1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "object", 7: "null"}
 # Google's own spelling in Python objects and in proto JSON against that of JSON Schema.
@@ -79,6 +89,20 @@ _NAMED = ("properties", "patternProperties", "$defs", "definitions")
 def dialect_of(schema: object, *, default: str = DEFAULT) -> str:
     """Return the dialect a schema names in `$schema`; without a known name, the wire's default."""
     return _named(schema) or default
+
+
+def unknown_to(dialect: str) -> frozenset[str]:
+    """The keywords that newer dialects know and this one reads as notes."""
+    age = DIALECTS.index(dialect)
+    return frozenset(name for name, since in SINCE.items() if DIALECTS.index(since) > age)
+
+
+def of_server(schema: object, text: bytes) -> str:
+    """Return the dialect of a schema that an MCP server lists, `text` being its canonical spelling.
+
+    Without `$schema` the protocol takes it for 2020-12; a tuple in the old way can only be meant as draft-07.
+    """
+    return dialect_of(schema, default=DRAFT7 if b'"items":[' in text and b'"prefixItems"' not in text else DEFAULT)
 
 
 def unknown_dialect(schema: object) -> str | None:

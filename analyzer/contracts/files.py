@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from analyzer.contracts.dialects import dialect_of
+from analyzer.contracts.dialects import dialect_of, of_server
 from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import ToolDefinition, is_tool_table, parse_tool_table
 from analyzer.contracts.verdicts.engine import Judge, schema_errors
@@ -277,8 +277,9 @@ def _contract(found: _Found, raw: bytes, path: Path) -> Contract:
             line=line,
             pointer=found.pointer,
         )
-    dialect = dialect_of(found.schema)
     text = canonical(found.schema)
+    by_server = found.server is not None or found.pointer.endswith(("/inputSchema", "/outputSchema"))
+    dialect = of_server(found.schema, text) if by_server else dialect_of(found.schema)
     judge = Judge(found.schema, dialect=dialect, text=text)
     if judge.problem is not None:
         errors = schema_errors(found.schema, dialect) if judge.problem == "schema_invalid" else []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 
@@ -49,6 +51,17 @@ def canonical(schema: object) -> bytes:
         text = "".join(_spell(schema))
     # A lone surrogate cannot come from our own decoder, but a digest must not fail on one.
     return text.encode("utf-8", "surrogatepass")
+
+
+def plain(value: Any) -> Any:
+    """Spell 5.0 as 5, everywhere in a value: they are one number in JSON Schema."""
+    if isinstance(value, dict):
+        return {name: plain(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and math.isfinite(value) and value == int(value) and abs(value) < 2**53:
+        return int(value)
+    return value
 
 
 def schema_id(schema: object) -> str:

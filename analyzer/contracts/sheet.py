@@ -11,7 +11,6 @@ import msgspec
 import polars as pl
 
 from analyzer import frames
-from analyzer.contracts import dialects
 from analyzer.contracts.files import Definition, definitions, value_of
 from analyzer.contracts.tables import is_tool_table
 from analyzer.contracts.timeline import SchemaStore, offers_of, tools_of
@@ -195,7 +194,7 @@ def _tools(table: str, entries: list[Definition], store: SchemaStore) -> pl.Data
     for each in entries:
         position = places.setdefault((each.server, each.tool), len(places))
         kind = "mcp" if each.server else "function"
-        identity = store.add(each.schema, dialect=dialects.DEFAULT)
+        identity = store.add(each.schema, by_server=each.server is not None)
         rows.append(
             (
                 *(table, position, f"{kind}:{each.server or ''}:{each.tool}", kind, each.server, each.tool),

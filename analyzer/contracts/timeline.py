@@ -19,8 +19,6 @@ from analyzer.frames import CONTRACTS, OFFERS, SCHEMA_FACTS, SCHEMAS, TOOLS
 
 MAX_TABLE_BYTES = 64 << 20  # of one tool table that is read
 
-# Whose schemas are draft-07 unless they say otherwise.
-_DRAFT7_SHAPES = frozenset({"mcp"})
 _MOST_KEPT = 64 << 20  # bytes of schemas and tools; a partition's own are kept in any case
 _MOST_COMPILED = 512 << 20  # bytes of what judges, about; beyond, it is compiled again when it is asked for
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
@@ -46,17 +44,19 @@ class SchemaStore:
         self._judges: dict[str, Judge] = {}
         self._weight = 0
         self._facts: dict[str, list[Fact]] = {}
-        self._tools: dict[tuple[bytes, str | None, str], list[list[_Row]]] = {}
+        self._tools: dict[tuple[bytes, str | None, bool], list[list[_Row]]] = {}
         self._bytes = 0
 
     def bounded(self) -> SchemaStore:
         """The store for the next partition: this one, or an empty one when this holds more than a log needs."""
         return self if self._bytes <= _MOST_KEPT else SchemaStore(assert_formats=self._assert_formats)
 
-    def add(self, schema: Any, *, dialect: str = dialects.DEFAULT, judge: Judge | None = None) -> str:
-        """The id of a schema; the same JSON value under another default dialect is another schema."""
-        dialect = dialects.dialect_of(schema, default=dialect)
+    def add(
+        self, schema: Any, *, dialect: str = dialects.DEFAULT, by_server: bool = False, judge: Judge | None = None
+    ) -> str:
+        """The id of a schema, also of one that an MCP server lists; in another default dialect it is another schema."""
         text = (judge and judge.text) or canonical(schema)
+        dialect = dialects.of_server(schema, text) if by_server else dialects.dialect_of(schema, default=dialect)
         name = name_of(text)
         if dialect != dialects.dialect_of(schema):
             name = f"{name}-{dialect.rpartition('/')[2] or dialect}"
@@ -84,11 +84,11 @@ class SchemaStore:
             self._judges[name] = judge
         return judge
 
-    def tools(self, table: bytes, server: str | None, dialect: str) -> list[list[_Row]]:
+    def tools(self, table: bytes, server: str | None, *, by_server: bool) -> list[list[_Row]]:
         """The tools of a table as `_tools` gives them; table after table says the same of nearly all of its tools."""
-        key = (table, server, dialect)
+        key = (table, server, by_server)
         if key not in self._tools:
-            self._tools[key] = _tools(*key, self)
+            self._tools[key] = _tools(table, server, self, by_server=by_server)
             self._bytes += len(table)
         return self._tools[key]
 
@@ -112,11 +112,10 @@ def tools_of(tables: pl.DataFrame, store: SchemaStore) -> pl.DataFrame:
     """TABLES -> TOOLS; the schemas go to the store."""
     rows: list[_Row] = []
     for table, shape, text, server in tables.select("table", "shape", "text", "server").iter_rows():
-        dialect = dialects.DRAFT7 if shape in _DRAFT7_SHAPES else dialects.DEFAULT
         position = 0
         for at, entry in _entries(text.encode()):
             try:
-                tools = store.tools(entry, server, dialect)
+                tools = store.tools(entry, server, by_server=shape == "mcp")
             except (ValueError, RecursionError):
                 position += 1
                 continue  # TOOL001 names what cannot be read; the tools beside it can
@@ -135,7 +134,7 @@ def _entries(text: bytes) -> list[tuple[str, bytes]]:
     return [("", text)]
 
 
-def _tools(table: bytes, server: str | None, dialect: str, store: SchemaStore) -> list[list[_Row]]:
+def _tools(table: bytes, server: str | None, store: SchemaStore, *, by_server: bool) -> list[list[_Row]]:
     """For each tool its rows of TOOLS from `tool` on; pointers begin at the entry where the table is one."""
     found = []
     for tool in parse_tool_table(decode(table, most=MAX_TABLE_BYTES), server=server):
@@ -147,7 +146,7 @@ def _tools(table: bytes, server: str | None, dialect: str, store: SchemaStore) -
             [
                 (
                     *(key, tool.kind, tool.server, tool.name, role),
-                    None if schema is None else store.add(schema, dialect=dialect),
+                    None if schema is None else store.add(schema, by_server=by_server),
                     *(tool.strict, tool.deferred, tool.async_, tool.description),
                     (pointer or tool.pointer).removeprefix("/0"),
                 )

@@ -398,3 +398,51 @@ def test_equal_shapes_are_told_apart_by_name() -> None:
     shape = obj({"id": STRING})
     found = match_renamed({"read_file": shape, "drop_file": shape}, {"drop_files": shape, "read_files": shape})
     assert [(r.old, r.new) for r in found] == [("drop_file", "drop_files"), ("read_file", "read_files")]
+
+
+DRAFT = {n: f"http://json-schema.org/draft-0{n}/schema#" for n in (4, 6, 7)} | {
+    y: f"https://json-schema.org/draft/{y}/schema" for y in ("2019-09", "2020-12")
+}
+#: Keywords that a dialect does not know and so reads as notes: the engine's verdicts say the same.
+NOTES = {
+    4: ("const", "contains", "propertyNames", "if", "dependentRequired", "minContains", "unevaluatedItems"),
+    6: ("if", "dependentRequired", "dependentSchemas", "minContains", "unevaluatedProperties", "prefixItems"),
+    7: ("dependentRequired", "dependentSchemas", "minContains", "unevaluatedProperties", "prefixItems", "$dynamicRef"),
+    "2019-09": ("prefixItems", "$dynamicRef"),
+}
+WRITTEN: dict[str, Json] = {
+    "const": {"const": 1},
+    "contains": {"contains": WHOLE},
+    "propertyNames": {"propertyNames": {"maxLength": 1}},
+    "if": {"if": {"type": "object"}, "then": {"required": ["a"]}},
+    "dependentRequired": {"dependentRequired": {"a": ["b"]}},
+    "dependentSchemas": {"dependentSchemas": {"a": {"required": ["b"]}}},
+    "minContains": {"minContains": 0, "contains": True},
+    "unevaluatedItems": {"unevaluatedItems": False},
+    "unevaluatedProperties": {"unevaluatedProperties": False},
+    "prefixItems": {"prefixItems": [WHOLE]},
+    "$dynamicRef": {"$dynamicRef": "#/$defs/no", "$defs": {"no": False}},
+}
+
+
+@pytest.mark.parametrize(("draft", "keyword"), [(draft, keyword) for draft in NOTES for keyword in NOTES[draft]])
+def test_a_keyword_says_only_what_its_dialect_says(draft: int | str, keyword: str) -> None:
+    written, new = {**WRITTEN[keyword], "title": "t"}, {"$schema": DRAFT["2020-12"], **WRITTEN[keyword]}
+    bare = {name: member for name, member in written.items() if name in ("contains", "title") and keyword != name}
+    if draft == 4:
+        bare.pop("contains", None)
+    old = {"$schema": DRAFT[draft], **written}
+    found = compare(old, {"$schema": DRAFT[draft], **bare})
+    assert found.relation == "equal"
+    assert [change.direction for change in found.changes] == ["none"] * len(found.changes)
+    if keyword != "minContains":
+        assert compare(old, new).relation == "narrower"
+
+
+def test_a_dynamic_reference_of_one_resource_is_a_plain_one() -> None:
+    dynamic = {"$dynamicRef": "#n", "minimum": 1, "$defs": {"n": {"$dynamicAnchor": "n", **WHOLE}}}
+    assert compare(dynamic, {**WHOLE, "minimum": 1}).relation == "equal"
+    old = {"$schema": DRAFT["2019-09"], "properties": {"a": {"$recursiveRef": "#"}}, "required": ["v"]}
+    assert compare(old, {"properties": {"a": {"$ref": "#"}}, "required": ["v"]}).relation == "equal"
+    apart = {"$dynamicRef": "#n", "$defs": {"n": {"$id": "https://example.com/n", "$dynamicAnchor": "n", **WHOLE}}}
+    assert compare(dynamic, apart).reason == "schema_unresolvable"

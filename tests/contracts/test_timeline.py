@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -43,3 +46,20 @@ def test_tools_of_a_table_keep_their_places(table: str, found: list[tuple[str, i
     tables = pl.DataFrame([{"table": "t", "shape": "openai", "text": table}], schema=TABLES)
     tools = tools_of(tables, SchemaStore())
     assert tools.select("name", "position", "pointer").rows() == found
+
+
+@pytest.mark.parametrize(
+    ("schema", "dialect"),
+    [
+        ({"type": "array", "prefixItems": [{"type": "integer"}]}, "2020-12"),
+        ({"$ref": "#/$defs/n", "maximum": 2, "$defs": {"n": {"type": "integer"}}}, "2020-12"),
+        ({"type": "array", "items": [{"type": "integer"}]}, "draft-07"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [True]}, "draft-07"),
+    ],
+)
+def test_what_a_server_lists_is_read_as_the_protocol_has_it(schema: dict[str, Any], dialect: str) -> None:
+    table = json.dumps({"tools": [{"name": "a", "inputSchema": schema}]})
+    store = SchemaStore()
+    tools = tools_of(pl.DataFrame([{"table": "t", "shape": "mcp", "text": table}], schema=TABLES), store)
+    schemas, _ = store.frames(tools["schema_id"], advertised=())
+    assert schemas.select("dialect", "problem").rows() == [(dialect, None)]

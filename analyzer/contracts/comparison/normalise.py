@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import jsonschema_rs
 
-from analyzer.contracts.comparison.tidy import plain, tidy
-from analyzer.contracts.places import resolve
+from analyzer.contracts.comparison.tidy import tidy
+from analyzer.contracts.dialects import DRAFT4, DRAFT7, DRAFT2019, DRAFT2020, META_SCHEMAS, dialect_of, unknown_to
+from analyzer.contracts.places import REFERENCES, resolve
+from analyzer.contracts.schemas import plain
 from analyzer.pointer import pointer
 
 __all__ = ["MAX_VALUES", "Normal", "extent", "normal", "normalise", "unwrap"]
@@ -36,9 +38,9 @@ _VALUES = ("const", "dependentRequired", "enum", "format", "multipleOf", "patter
 _BOUNDS = ("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum")
 _COUNTS = tuple(end + what for end in ("max", "min") for what in ("Contains", "Items", "Length", "Properties"))
 #: What names places of the document and says nothing of the values it accepts.
-_IDENTITY = ("$anchor", "$defs", "$id", "$ref", "$schema", "$vocabulary", "definitions", "id")
-_DYNAMIC = ("$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef")
-_OLD = {7: "http://json-schema.org/draft-07/schema#", 4: "http://json-schema.org/draft-04/schema#"}
+_ANCHORS = ("$anchor", "$dynamicAnchor", "$recursiveAnchor")
+_IDENTITY = ("$defs", "$id", "$schema", "$vocabulary", "definitions", "id", *_ANCHORS, *REFERENCES)
+_OLD = tuple(f"{META_SCHEMAS[dialect]}#" for dialect in (DRAFT7, DRAFT4))
 
 
 class Normal(NamedTuple):
@@ -123,8 +125,10 @@ class _Walk:
             raise _Unfit("schema_too_deep" if levels > MAX_DEPTH else "schema_too_large")
         self.root = root
         self.strict = strict
-        self.siblings_of_ref_count = _dialect(root) == 2020
-        self.unevaluated = _names_unevaluated(root)
+        dialect = _dialect(root)
+        self.siblings_of_ref_count = dialect in (DRAFT2019, DRAFT2020)
+        self.notes = unknown_to(dialect)  # keywords that say nothing in this dialect
+        self.unevaluated = "unevaluatedItems" not in self.notes and _names_unevaluated(root)
         self.annotations: dict[str, dict[str, Any]] = {}
         self.nodes = 0
         self.checked = {id(root)}
@@ -165,18 +169,22 @@ class _Walk:
             return {} if schema else False
         if not isinstance(schema, dict):
             raise _Unfit("schema_invalid")
-        if any(name in schema for name in _DYNAMIC) or ("$id" in schema and schema is not self.root):
+        refs = [name for name in REFERENCES if name in schema and name not in self.notes]
+        if len(refs) > 1 or ("$id" in schema and schema is not self.root):
             raise _Unfit("schema_unresolvable")  # what a reference means would depend on the way there
-        referred = self.reference(schema["$ref"], path, level) if "$ref" in schema else {}
+        # In a document that is one resource, the way there is always the same: a dynamic reference is a plain one.
+        referred = self.reference(schema[refs[0]], path, level) if refs else {}
         if "$ref" in schema and not self.siblings_of_ref_count:
             return referred
-        own = {name: member for name, member in _modern(schema).items() if name not in _IDENTITY}
+        notes = {name: member for name, member in schema.items() if name in self.notes and name not in _IDENTITY}
+        known = {name: member for name, member in schema.items() if name not in self.notes}
+        own = {name: member for name, member in _modern(known).items() if name not in _IDENTITY}
         out = {name: plain(own.pop(name)) for name in (*_VALUES, *_BOUNDS, *_COUNTS) if name in own}
         for name in sorted(set(own) & {*_ONE, *_UNEVALUATED, *_LISTS, *_MAPS}):
             out[name] = self.below(name, own.pop(name), path, level)
-        if own:
+        if own or notes:
             place = pointer(path)
-            self.annotations[place] = {**self.annotations.get(place, {}), **own}
+            self.annotations[place] = {**self.annotations.get(place, {}), **own, **notes}
         return tidy(out, referred, strict=self.strict, unevaluated=self.unevaluated)
 
     def reference(self, ref: Any, path: tuple[str, ...], level: int) -> Any:
@@ -201,22 +209,21 @@ class _Walk:
         return self.walk(member, (*path, name), deeper)
 
 
-def _dialect(document: Any) -> int:
-    """Tell whether the document is written in 2020-12 or an older dialect, named or not."""
-    named = document.get("$schema") if isinstance(document, dict) else None
-    old = isinstance(named, str) and any(f"draft-0{n}" in named for n in (3, 4, 6, 7))
-    if not old and _sound(document):
-        return 2020
+def _dialect(document: Any) -> str:
+    """Tell which dialect the document is written in, by name or by what it can only mean."""
+    named = dialect_of(document)
+    if named in (DRAFT2019, DRAFT2020) and _sound(document):
+        return named
     # Tuples and exclusive bounds are read as they were meant where the dialect's name was lost on the way.
-    if isinstance(document, dict) and any(_sound({**document, "$schema": uri}) for uri in _OLD.values()):
-        return 7 if old else 2020
+    if isinstance(document, dict) and any(_sound({**document, "$schema": uri}) for uri in _OLD):
+        return named
     raise _Unfit("schema_invalid")
 
 
 def _sound(schema: Any) -> bool:
     if not isinstance(schema, dict | bool):
         return False
-    if isinstance(schema, dict) and schema.get("$schema") not in _OLD.values():
+    if isinstance(schema, dict) and schema.get("$schema") not in _OLD:
         schema = {name: member for name, member in schema.items() if name != "$schema"}
     try:
         return jsonschema_rs.meta.is_valid(schema)

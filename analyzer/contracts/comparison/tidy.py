@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["plain", "spell", "text", "tidy"]
+from analyzer.contracts.schemas import plain
+
+__all__ = ["spell", "text", "tidy"]
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))  # made once: `json.dumps` makes one each time
 _GROUPS = (
@@ -71,17 +73,6 @@ def tidy(schema: dict[str, Any], referred: Any, *, strict: bool, unevaluated: bo
     if _accepts_nothing(schema):
         return False
     return _strict(schema) if strict else schema
-
-
-def plain(value: Any) -> Any:
-    """Spell 5.0 as 5, everywhere in a value: they are one number in JSON Schema."""
-    if isinstance(value, dict):
-        return {name: plain(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and math.isfinite(value) and value == int(value) and abs(value) < 2**53:
-        return int(value)
-    return value
 
 
 def spell(value: Any) -> str:
