@@ -94,7 +94,8 @@ class ManagedAgents(RecordAdapter[Raw]):
             if len(inner) == 2 and first(inner[0]) == b'"':
                 return self._inside(inner[1], replace(place, pointer=f"{way}/1", session=text_of(inner[0])))
             return False
-        return self._inside(payload, replace(place, pointer=way))
+        begins = bytes(parts[0]).endswith(b'.sessions.create"')
+        return self._inside(payload, replace(place, pointer=way, begins=begins))
 
     def _taken(self, event: Event, raw: Raw, place: Place) -> bool:
         native = event.type
@@ -145,7 +146,14 @@ class ManagedAgents(RecordAdapter[Raw]):
             for frame in () if body is None else body.frames:
                 assert body is not None
                 where = "" if body.opaque else place.pointer + body.pointer
-                inner = replace(place, session=named or place.session, accepted=own, opaque=body.opaque, pointer=where)
+                inner = replace(
+                    place,
+                    session=named or place.session,
+                    accepted=own,
+                    opaque=body.opaque,
+                    pointer=where,
+                    begins=not named and exchange.request is not None,
+                )
                 any_taken |= self._inside(Raw(frame), inner)
             taken |= any_taken
         if not (any_taken or faults or accepted is False) and says_something(exchange.response):

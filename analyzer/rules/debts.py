@@ -27,9 +27,10 @@ def unread(trace: Trace) -> pl.Expr:
 
 @shared
 def orphans(trace: Trace) -> pl.DataFrame:
-    """The results without a call: session, turn, result, event, pair_id, seq, unread, told.
+    """The results without a call: session, turn, result, event, call_id, seq, unread, told.
 
-    `told` where their session or turn is recorded from its beginning: else the call may stand in what is not recorded.
+    `call_id` as it was sent, or what pairs the two where it names no call. `told` where their session or turn is
+    recorded from its beginning: else the call may stand in what is not recorded.
     """
     alone = trace.results.filter(trace.results["call"].is_null())
     whole = trace.sessions.filter(trace.sessions["from_start"])["session"]
@@ -39,7 +40,11 @@ def orphans(trace: Trace) -> pl.DataFrame:
         alone.filter(pl.col("pair_id").str.strip_chars() != "")
         # An item of this wire that names no call is known by its own id alone (CALL003).
         .filter(pl.col("call_id").is_not_null() | (pl.col("wire") != ACTIONS))
-        .select("session", "turn", "result", "event", "pair_id", "seq", unread=unread(trace))
+        .select(
+            *("session", "turn", "result", "event", "seq"),
+            call_id=pl.coalesce("call_id", "pair_id"),
+            unread=unread(trace),
+        )
         .join(turns, on=["session", "turn"], how="left", maintain_order="left")
         .with_columns(told=pl.col("session").is_in(whole.implode()) | pl.col("begun").fill_null(value=False))
         .drop("begun")

@@ -174,7 +174,8 @@ def test_dumps_of_the_clients_models_are_read(tmp_path: Path, exchanges: bool) -
         (None, '{"at": 3}', "error", "/candidates/0/content/parts/2/function_call/args"),
     ]
     assert found.frames["results"]["pointer"].to_list() == [
-        f"/contents/2/parts/{nth}/function_response/response" for nth in (0, 1)
+        "/contents/2/parts/0/function_response/response/result",  # what the function returned
+        "/contents/2/parts/1/function_response/response",
     ]
     assert found.frames["verdicts"]["verdict_is"].to_list() == ["valid", "invalid"]
     assert errors(found) == {"args-schema-mismatch"}

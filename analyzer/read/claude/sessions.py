@@ -32,6 +32,8 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     session: str | None = None
     accepted: bool | None = None
     opaque: bool = False
+    begins: bool = False
+    """Whether the record is the answer to who made the session."""
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
@@ -75,10 +77,12 @@ class Sessions:
         self.session = session.id
         at = self.append("session", "session", place, session)
         agent = agent_of(session.agent)
-        self._state(text_of(session.status), agent, at, None)
+        self._state(text_of(session.status), agent, at, None, begins=place.begins)
         self._tools(agent.tools, "session" if known else "create", at, "/agent/tools")
 
-    def _state(self, status: str | None, agent: Agent, at: At, pending: int | None) -> None:
+    def _state(
+        self, status: str | None, agent: Agent, at: At, pending: int | None, *, begins: bool | None = None
+    ) -> None:
         try:
             model = (
                 text_of(agent.model) if first(agent.model) == b'"' else _model(agent.model).id if agent.model else None
@@ -94,6 +98,7 @@ class Sessions:
             model=model,
             instructions=agent.system,
             pending=pending,
+            begins=begins or None,
         )
 
     def _tools(self, tools: Raw, channel: str, at: At, pointer: str) -> None:

@@ -14,7 +14,6 @@ from analyzer.read.values import ABSENT, Raw, arguments, arguments_of, first, st
 
 _PARTS = frozenset({"text", "image", "document", "search_result", "tool_reference", "file", "resource"})
 _PAIRED = {"pair_id": "call_id"}
-_NESTED = ("{", "[")
 _SPOKEN = (b'"', b"[")
 
 
@@ -165,7 +164,7 @@ class Sightings:
             status=status,
             error=error,
             text=text,
-            structured=[each if each[:1] in _NESTED else None for each in told],
+            structured=[_structured(raw, each) for raw, each in zip(beside, told, strict=True)],
             accepted=accepted,
             pointer=pointer,
         )
@@ -219,6 +218,13 @@ def outputs_of(raws: Sequence[Raw]) -> tuple[list[str | None], list[str]]:
         told.append(text)
         containers.append(container)
     return told, containers
+
+
+def _structured(raw: Raw, text: str) -> str | None:
+    """What a tool made beside the text for the model; of MCP servers' tools it is the model's content once more."""
+    if text[:1] == "[":
+        return None if output_of(raw)[1] == "parts" else text
+    return text if text[:1] == "{" else None
 
 
 def _failure_of(raw: Raw) -> str | None:

@@ -70,6 +70,8 @@ class Walk(msgspec.Struct, eq=False):
     calls: dict[str, int] = {}
     results: dict[str, int] = {}
     open: list[tuple[str, str | None, str | None]] = []
+    closed: dict[str | None, str] = {}
+    """By the id that a result named: the call that it answered, for another result that names it."""
 
     def branch(self) -> Walk:
         """Another one that goes on from here."""
@@ -105,9 +107,12 @@ class Walk(msgspec.Struct, eq=False):
                 found = [each for each in self.open if not each[1]]
             # An id of its own that names another call is no answer to this one.
             found = found or [each for each in self.open if each[2] == name and (call_id is None or each[1] is None)]
-            pair_id = found[0][0] if found else call_id or f"{name}{UNASKED}"
             if found:
+                pair_id = found[0][0]
                 self.open.remove(found[0])
+                self.closed[call_id] = pair_id
+            else:
+                pair_id = self.closed.get(call_id) or call_id or f"{name}{UNASKED}"
         pair_id = pair_id or ""
         nth = self.results.get(pair_id, 0)
         self.results[pair_id] = nth + 1
@@ -130,6 +135,7 @@ class Walk(msgspec.Struct, eq=False):
         self.calls = before.calls | self.calls
         self.results = before.results | self.results
         self.open = before.open + self.open
+        self.closed = before.closed | self.closed
 
 
 def common(sent: Sequence[int], digests: Sequence[int]) -> int:

@@ -7,9 +7,10 @@ import msgspec
 from analyzer.read.dialogue import Call, Result, Said
 from analyzer.read.google.pieces import go_on, piece_of
 from analyzer.read.members import held, listed
-from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
+from analyzer.read.values import ABSENT, Raw, arguments, first, output, text_of
 
 _ROLES = {"model": "assistant", None: "user"}
+_RETURNED = ("output", "result")
 
 
 class Part(msgspec.Struct, gc=False, rename="camel"):
@@ -56,15 +57,11 @@ class Content(msgspec.Struct, gc=False):
     parts: Raw = ABSENT
 
 
-class _Outcome(msgspec.Struct, gc=False):
-    error: Raw = ABSENT
-
-
 _content = msgspec.json.Decoder(Content).decode
 _parts = msgspec.json.Decoder(list[Part]).decode
 _part = msgspec.json.Decoder(Part).decode
 _function = msgspec.json.Decoder(Function).decode
-_outcome = msgspec.json.Decoder(_Outcome).decode
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def said_of(raw: bytes) -> Said:
@@ -126,10 +123,20 @@ def _result(raw: Raw, to: str) -> Result:
 
 
 def result_in(result: Function, to: str) -> Result:
-    """A result, at `to`."""
+    """A result, at `to`.
+
+    What the function returned stands alone under `output` (as the API's reference says) or `result` (as its clients
+    write it), or the whole response is what it returned.
+    """
     text, container = arguments(result.response)
-    failed = container == "object" and text_of(held(_outcome, result.response, _Outcome())[0].error) is not None
     where = to + ("/response" if result.response else "")
+    failed = False
+    if container == "object":
+        members = held(_members, result.response, dict[str, Raw]())[0]
+        failed = text_of(members.get("error", ABSENT)) is not None
+        if len(members) == 1 and (alone := next(iter(members))) in _RETURNED:
+            text, container = output(members[alone])
+            where = f"{where}/{alone}"
     name = result.name or result.tool_type or result.type
     return Result(result.id or None, name, text, container, where, False if failed else None)
 

@@ -106,7 +106,10 @@ class Pieces(msgspec.Struct):
         piece an id of its own, but then no name.
         """
         if call_id and (begun is None or (begun.id and call_id != begun.id)):
-            return next((each for each in self.calls if each.id == call_id), None if name else begun)
+            same = next((each for each in self.calls if each.id == call_id), None if name else begun)
+            # A call that is whole is not begun anew: under another index it is another call that has its id.
+            whole = begun is None and name and same is not None and streamed("".join(same.pieces)) == "object"
+            return None if whole else same
         if begun is None:
             return None
         told = bool(call_id and begun.id)

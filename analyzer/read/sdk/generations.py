@@ -26,7 +26,7 @@ _json = msgspec.json.Decoder().decode
 
 
 class Made(NamedTuple):
-    """A call as the model made it; `turn` and `pair_id` are those that its results have."""
+    """A call as the model made it; `turn` and `pair_id` are those that its results have, `when` its reply began."""
 
     turn: str | None
     pair_id: str
@@ -34,6 +34,7 @@ class Made(NamedTuple):
     call_id: str | None
     name: str | None
     text: str | None
+    when: str
 
 
 class _Spot(NamedTuple):
@@ -44,6 +45,7 @@ class _Spot(NamedTuple):
     turn: str | None
     span: str | None
     to: str
+    when: str
 
 
 class _Settings(msgspec.Struct, gc=False):
@@ -72,13 +74,18 @@ class Known:
             each.trim()
 
     def run(self, record: Record, name: str | None, text: str | None) -> Made | None:
-        """The call that an execution is of, which is then not open any more: of its turn, with its arguments."""
+        """The call that an execution is of, which is then not open any more: of its turn, with its arguments.
+
+        Of several the one of the latest reply before it: tools of the replies before have run, or never will.
+        """
         key = (record.trace_id, record.id)
         if key in self.runs:
             return self.runs[key]
         waiting = self.open.get((record.trace_id, record.parent_id), [])
         named = [made for made in waiting if made.name == name]
-        found = next((made for made in named if made.text == text), named[0] if named else None)
+        alike = [made for made in named if made.text == text] or named
+        began = record.started_at or ""
+        found = max(alike, key=lambda made: made.when if made.when <= began else "", default=None)
         if found is not None:
             waiting.remove(found)
         if record.id is not None:
@@ -103,7 +110,7 @@ class Generations:
         if record.id is not None and (trace, record.id) in known.spans:
             return  # posted again
         self._settings(span, event, trace, opaque=opaque)
-        spot = _Spot(event, trace, turn, record.id, "")
+        spot = _Spot(event, trace, turn, record.id, "", record.started_at or "")
         seen: Counter[int] = Counter()
         nth: Counter[tuple[str, str | None]] = Counter()
         for to, message in _listed(span.input, "/span_data/input"):
@@ -217,7 +224,7 @@ class Generations:
 
 
 def _made(call: Call, at: _Spot, item_id: str) -> Made:
-    return Made(at.turn, call.call_id or item_id, item_id, call.call_id, call.name, call.text)
+    return Made(at.turn, call.call_id or item_id, item_id, call.call_id, call.name, call.text, at.when)
 
 
 def _listed(raw: Raw, to: str) -> list[tuple[str, Any]]:

@@ -46,14 +46,14 @@ def check(trace: Trace) -> pl.DataFrame:
     if found.is_empty():
         return hits(())
     near = _near(trace, found)
-    return hits(_hit(row, near.get((row["session"], row["pair_id"]), [])) for row in found.iter_rows(named=True))
+    return hits(_hit(row, near.get((row["session"], row["call_id"]), [])) for row in found.iter_rows(named=True))
 
 
 def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """The calls that a wrong id may mean: of this item, of an id that begins alike, or still open."""
     wrong, call_id = pl.col("wrong"), pl.col("call_id")
     # Every wrong id meets every call of its session: past the first few, more suggestions help nobody.
-    wanted = found.select("session", wrong="pair_id").unique(maintain_order=True)
+    wanted = found.select("session", wrong="call_id").unique(maintain_order=True)
     wanted = wanted.group_by("session", maintain_order=True).head(_HELPED)
     # Only the latest open calls are compared letter by letter.
     unanswered = pl.col("result").is_null()
@@ -81,8 +81,8 @@ def _near(trace: Trace, found: pl.DataFrame) -> dict[tuple[str, str], list[dict[
 
 
 def _hit(row: dict[str, Any], near: list[dict[str, Any]]) -> dict[str, Any]:
-    if row["pair_id"].endswith(UNASKED):  # it names its tool only
-        name = visible(row["pair_id"].removesuffix(UNASKED), limit=80)
+    if row["call_id"].endswith(UNASKED):  # it names its tool only
+        name = visible(row["call_id"].removesuffix(UNASKED), limit=80)
         told = {
             "result": row["result"],
             "keyword": "name",
@@ -90,11 +90,11 @@ def _hit(row: dict[str, Any], near: list[dict[str, Any]]) -> dict[str, Any]:
             "hint": "Give each call one result, under the name that the call has.",
         }
         return told | ({"severity": "warning", "confidence": "hint"} if row["unread"] else {})
-    wrong = visible(row["pair_id"], limit=80)
-    match, why = _nearest(row["pair_id"], near)
+    wrong = visible(row["call_id"], limit=80)
+    match, why = _nearest(row["call_id"], near)
     hit: dict[str, Any] = {
         "result": row["result"],
-        "call_id": row["pair_id"],
+        "call_id": row["call_id"],
         "keyword": "call_id",
         "message": f"A result names the call {wrong}, and no call of this session has that id.",
         "hint": "Send results with the id of the call that they answer, letter by letter.",

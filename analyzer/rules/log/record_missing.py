@@ -134,7 +134,7 @@ def _begun_late(late: pl.DataFrame) -> _Missing:
 def _calls(trace: Trace, late: pl.DataFrame) -> _Missing:
     # Where the beginning is recorded there is no such call (CALL005); where an event should begin it, that is told.
     alone = orphans(trace).filter(~pl.col("told")).join(late, on="session", how="anti", maintain_order="left")
-    alone = alone.group_by("session", maintain_order=True).agg(pl.first("event", "pair_id"), count=pl.len())
+    alone = alone.group_by("session", maintain_order=True).agg(pl.first("event", "call_id"), count=pl.len())
     for session, event, name, count in alone.iter_rows():
         more = f" and {count - 1} more" if count > 1 else ""
         said = f"The session holds no call for its results {visible(name)}{more}, nor is its beginning recorded."

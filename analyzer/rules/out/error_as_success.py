@@ -17,9 +17,9 @@ Good:
     result c2 ok {"total":12,"error":null}
     call c3 run_tests
     result c3 ok Error: 2 of 40 failed
-Blind spots: wires without a flag (Responses, chat) can only tell a failure in words, so nothing is said of them, but
-where another record shows that the execution failed. An
-output that its contract accepts is lawful whatever it says.
+Blind spots: where no flag is recorded (Responses, chat, Gemini) a failure can only be told in words, so nothing is said
+of it, but where another record shows that the execution failed. An output that its contract accepts is lawful whatever
+it says.
 """
 
 from __future__ import annotations
@@ -75,9 +75,8 @@ def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
     gated = opening.filter(opens | container).filter(
         pl.col("opens") | pl.col("text").str.slice(0, 2000).str.contains(_NAMES)
     )
-    told = gated.filter(
-        pl.col("wire").is_in(FLAGGED_WIRES), pl.col("success").fill_null(value=True), pl.col("error").is_null()
-    )
+    # Where a wire has a flag, one that was left out says success, too.
+    told = gated.filter(pl.col("success").fill_null(pl.col("wire").is_in(FLAGGED_WIRES)), pl.col("error").is_null())
     if told.is_empty():
         return
     apart, readers = (
