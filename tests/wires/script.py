@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 SCHEMA = {
@@ -57,20 +57,24 @@ class Result:
 
 @dataclass(frozen=True)
 class Step:
-    """One reply of the model with its calls, and the results before the next reply."""
+    """One reply of the model with its calls, the results before the next reply, and the tools that were offered."""
 
     calls: tuple[Call, ...]
     results: tuple[Result, ...]
+    tools: tuple[tuple[str, dict[str, Any]], ...] = ((TOOL, SCHEMA),)
 
 
 @dataclass(frozen=True)
 class Session:
-    """A session: its tools by name, what happened, and the final answer."""
+    """A session: what happened, and the final answer."""
 
     name: str
     steps: tuple[Step, ...]
-    tools: tuple[tuple[str, dict[str, Any]], ...] = ((TOOL, SCHEMA),)
     final: str = "Drawer four holds twelve."
+
+    def tools(self, step: Step | None = None) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """The tools offered at a step, or with the final answer."""
+        return (step or self.steps[-1]).tools
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,33 @@ def _same_id(name: str) -> Fault:
     )
 
 
+def _bulb(most: int) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """A table with another tool, of which no contract file speaks."""
+    member = {"type": "integer", "minimum": 1, "maximum": most}
+    schema = {"type": "object", "properties": {"bulb": member}, "required": ["bulb"], "additionalProperties": False}
+    return ((TOOL, SCHEMA), ("find_bulb", schema))
+
+
+def _table_at(*told: str, first: int, then: int, asked: int) -> Callable[[str], Fault]:
+    """The schema of a tool changes between the first step and the faulty one."""
+
+    def plant(name: str) -> Fault:
+        tools, later = _bulb(first), _bulb(then)
+        good, bad, last = _with(name, _step(f"{name}_bad", f'{{"bulb":{asked}}}', tool="find_bulb")).steps
+        steps = (replace(good, tools=tools), replace(bad, tools=later), replace(last, tools=later))
+        return Fault(Session(name, steps), frozenset(told))
+
+    return plant
+
+
+def _withdrawn(name: str) -> Fault:
+    bulb = ' {"bulb":3}'.strip()
+    good, bad, last = _with(name, _step(f"{name}_bad", bulb, tool="find_bulb")).steps
+    first = replace(good, tools=_bulb(9), calls=(*good.calls, Call(f"{name}_before", "find_bulb", bulb)))
+    first = replace(first, results=(*good.results, Result(f"{name}_before")))
+    return Fault(Session(name, (first, bad, last)), frozenset({"tool-not-advertised"}))
+
+
 FAULTS: dict[str, Callable[[str], Fault]] = {
     "missing": _asks("args-schema-mismatch", '{"seed_id":7,"shelf":"low"}'),
     "type": _asks("args-schema-mismatch", '{"seed_id":"seven","shelf":"low","note":""}'),
@@ -152,6 +183,9 @@ FAULTS: dict[str, Callable[[str], Fault]] = {
     "encoded_arguments": _asks("args-double-encoded", json.dumps(GOOD)),
     "list": _asks("args-wrong-container", "[7]"),
     "unknown_tool": _unknown_tool,
+    "narrowed": _table_at("args-schema-mismatch", "executed-despite-mismatch", first=9, then=5, asked=7),
+    "widened": _table_at(first=5, then=9, asked=7),
+    "withdrawn": _withdrawn,
     "unanswered": _unanswered,
     "orphan": _orphan,
     "twice_answered": _twice_answered,

@@ -133,7 +133,7 @@ def langsmith(session: Session) -> Iterator[Json]:
     }
     history = [message("human", content=f"seeds of {session.name}")]
     for step in (*session.steps, None):
-        tools = [{"type": "function", "function": {"name": n, "parameters": s}} for n, s in session.tools]
+        tools = [{"type": "function", "function": {"name": n, "parameters": s}} for n, s in session.tools(step)]
         calls = (
             []
             if step is None
@@ -243,7 +243,7 @@ def inspect(session: Session) -> Iterator[Json]:
     events: list[Json] = []
     history: list[Json] = [{"role": "user", "content": f"seeds of {session.name}"}]
     for step in (*session.steps, None):
-        tools = [{"name": n, "description": "Finds.", "parameters": s} for n, s in session.tools]
+        tools = [{"name": n, "description": "Finds.", "parameters": s} for n, s in session.tools(step)]
         said: Json = {"role": "assistant", "content": session.final if step is None else ""}
         if step is not None:
             said["tool_calls"] = [

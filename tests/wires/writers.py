@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.rules.story import tell
 from tests.wires.script import Session, Step
 
 Json = dict[str, Any]
@@ -21,7 +22,7 @@ def responses(session: Session) -> Iterator[Json]:
     for number, step in enumerate((*session.steps, None)):
         tools = [
             {"type": "function", "name": name, "description": "Finds.", "parameters": schema, "strict": False}
-            for name, schema in session.tools
+            for name, schema in session.tools(step)
         ]
         out: list[Json] = (
             [_said_item(session, number)]
@@ -74,7 +75,7 @@ def chat(session: Session) -> Iterator[Json]:
     for number, step in enumerate((*session.steps, None)):
         tools = [
             {"type": "function", "function": {"name": name, "description": "Finds.", "parameters": schema}}
-            for name, schema in session.tools
+            for name, schema in session.tools(step)
         ]
         said: Json = {"role": "assistant", "content": session.final if step is None else None}
         if step is not None:
@@ -102,7 +103,9 @@ def chat(session: Session) -> Iterator[Json]:
 def messages(session: Session) -> Iterator[Json]:
     history: list[Json] = [{"role": "user", "content": f"seeds of {session.name}"}]
     for number, step in enumerate((*session.steps, None)):
-        tools = [{"name": name, "description": "Finds.", "input_schema": schema} for name, schema in session.tools]
+        tools = [
+            {"name": name, "description": "Finds.", "input_schema": schema} for name, schema in session.tools(step)
+        ]
         content = [{"type": "text", "text": session.final}] if step is None else _uses(step)
         said = {"role": "assistant", "content": content}
         yield {
@@ -186,7 +189,7 @@ def codex(session: Session) -> Iterator[Json]:
 
     tools = [
         {"type": "function", "name": name, "description": "Finds.", "inputSchema": schema}
-        for name, schema in session.tools
+        for name, schema in session.tools(session.steps[0])
     ]
     yield written(
         "session_meta",
@@ -235,11 +238,16 @@ def mcp(session: Session) -> Iterator[Json]:
     yield written("c2s", {"id": said, "method": "initialize", "params": client})
     yield written("s2c", {"id": said, "result": {"protocolVersion": "2025-06-18", **offers}})
     yield written("c2s", {"method": "notifications/initialized"})
-    said += 1
-    yield written("c2s", {"id": said, "method": "tools/list", "params": {}})
-    tools = [{"name": name, "description": "Finds.", "inputSchema": schema} for name, schema in session.tools]
-    yield written("s2c", {"id": said, "result": {"tools": tools}})
+    listed: Any = None
     for step in session.steps:
+        if step.tools != listed:
+            if listed is not None:
+                yield written("s2c", {"method": "notifications/tools/list_changed"})
+            said += 1
+            listed = step.tools
+            tools = [{"name": name, "description": "Finds.", "inputSchema": schema} for name, schema in listed]
+            yield written("c2s", {"id": said, "method": "tools/list", "params": {}})
+            yield written("s2c", {"id": said, "result": {"tools": tools}})
         for call in step.calls:
             yield written(
                 "c2s", {"id": call.id, "method": "tools/call", "params": {"name": call.name, "arguments": call.given}}
@@ -254,7 +262,8 @@ def gemini(session: Session) -> Iterator[Json]:
     names = {call.id: call.name for step in session.steps for call in step.calls}
     for number, step in enumerate((*session.steps, None)):
         declared = [
-            {"name": name, "description": "Finds.", "parametersJsonSchema": schema} for name, schema in session.tools
+            {"name": name, "description": "Finds.", "parametersJsonSchema": schema}
+            for name, schema in session.tools(step)
         ]
         parts: list[Json] = [{"text": session.final}]
         if step is not None:
@@ -291,7 +300,7 @@ def bedrock(session: Session) -> Iterator[Json]:
     for number, step in enumerate((*session.steps, None)):
         tools = [
             {"toolSpec": {"name": name, "description": "Finds.", "inputSchema": {"json": schema}}}
-            for name, schema in session.tools
+            for name, schema in session.tools(step)
         ]
         content: list[Json] = [{"text": session.final}]
         if step is not None:
@@ -355,7 +364,7 @@ def otel(session: Session) -> Iterator[Json]:
     for step in (*session.steps, None):
         tools = [
             {"type": "function", "name": name, "description": "Finds.", "parameters": schema}
-            for name, schema in session.tools
+            for name, schema in session.tools(step)
         ]
         parts: list[Json] = [{"type": "text", "content": session.final}]
         if step is not None:
@@ -414,20 +423,22 @@ def managed(session: Session) -> Iterator[Any]:
             **members,
         }
 
-    tools = [{"type": "custom", "name": n, "description": "Finds.", "input_schema": s} for n, s in session.tools]
-    agent = {
-        "type": "agent",
-        "id": "agent_1",
-        "name": "Finder",
-        "version": 1,
-        "model": {"id": "claude-sonnet-5"},
-        "tools": tools,
-    }
-    made = {"type": "session", "id": f"sesn_{session.name}", "status": "idle", "created_at": when(0), "agent": agent}
-    yield ["client.beta.sessions.create", made]
+    def agent(step: Step) -> Json:
+        tools = [{"type": "custom", "name": n, "description": "Finds.", "input_schema": s} for n, s in step.tools]
+        return {"type": "agent", "id": "agent_1", "name": "Finder", "model": {"id": "claude-sonnet-5"}, "tools": tools}
+
+    made = {"type": "session", "id": f"sesn_{session.name}", "status": "idle", "created_at": when(0)}
+    yield ["client.beta.sessions.create", {**made, "agent": agent(session.steps[0])}]
     yield event("user.message", content=[{"type": "text", "text": f"seeds of {session.name}"}])
     yield event("session.status_running")
+    before = session.steps[0]
     for step in session.steps:
+        if step.tools != before.tools:  # an update takes effect in the next run
+            yield event("session.status_idle", stop_reason={"type": "end_turn"})
+            yield event("session.updated", agent=agent(step))
+            yield event("user.message", content=[{"type": "text", "text": "Go on."}])
+            yield event("session.status_running")
+        before = step
         for call in step.calls:
             yield {**event("agent.custom_tool_use", name=call.name, input=call.given), "id": call.id}
         ids = [call.id for call in step.calls]
@@ -442,7 +453,38 @@ def managed(session: Session) -> Iterator[Any]:
     yield event("session.status_idle", stop_reason={"type": "end_turn"})
 
 
+def agents_api(session: Session) -> Iterator[Any]:
+    """Events of the Agents API, a required action for each call."""
+    lines = [f"session {session.name}"]
+    offered: dict[str, Json] = {}
+    for number, step in enumerate(session.steps):
+        changed = [f"untool {name}" for name in offered if name not in dict(step.tools)]
+        changed += [f"tool {name} {_short(schema)}" for name, schema in step.tools if offered.get(name) != schema]
+        offered = dict(step.tools)
+        lines += [*changed, "turn" if number == 0 else "update" if changed else ""]
+        for call in step.calls:
+            lines.append(f"call {call.id} {call.name} {'' if _is_json(call.arguments) else 'text '}{call.arguments}")
+        for result in step.results:
+            lines.append(f"result {result.id} {'failed' if result.failed else 'ok'} {result.text}")
+    lines += [f"say {session.final}", "end", "idle"]
+    for line in tell(lines).log.decode().splitlines():
+        yield json.loads(line)
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 BODIES: dict[str, Writer] = {
+    "openai-agents-api": agents_api,
     "openai-responses": responses,
     "openai-chat": chat,
     "anthropic-messages": messages,
