@@ -86,7 +86,7 @@ def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # no
 def group() -> None:
     """Audit recorded agent sessions: which tool calls and results broke the contract in force.
 
-    A PATH is a file, a folder that is searched for logs, or - for standard input; plain, gzip or zstd.
+    A PATH is a file, a folder that is searched for logs, or - for standard input; plain or packed.
 
     Exit status: 0 nothing decides; 1 a finding at or above --fail-on; 3 no finding decides, but something could not be
     read, recognised or (with --strict) judged; 2 usage or configuration; 4 a fault of the analyzer itself.

@@ -96,7 +96,7 @@ def command(
 ) -> int:
     """Find what broke its contract in recorded sessions, where, and by which schema.
 
-    A PATH is a file, a folder that is searched for logs, or - for standard input; plain, gzip or zstd.
+    A PATH is a file, a folder that is searched for logs, or - for standard input; plain or packed.
 
     The report says first where to look; a finding names the guilty member, what was expected beside what was there, and
     the schema it was judged by. What cannot be judged is unverifiable, with the reason.

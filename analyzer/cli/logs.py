@@ -159,9 +159,12 @@ def _unrecognised(each: dict[str, Any]) -> str:
         return what
     try:
         with Path(each["path"]).open("rb") as file:
-            holds = b'{"' in file.read(_HEAD)
+            head = file.read(_HEAD)
     except OSError:  # a part of an archive
-        holds = False
+        head = b""
+    holds = b'{"' in head
+    if not holds and b"{'" in head:
+        return f"{what}; its lines are values as Python shows them, and no JSON: write them with `json.dumps`"
     return f"{what}; its lines are no JSON" + (
         ", though they hold some: a mapping reads lines that are JSON" if holds else ""
     )

@@ -25,11 +25,12 @@ from analyzer.read.langsmith import LangSmith
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.otel import OpenTelemetry
-from analyzer.read.reader import Known, first_values, read_source
+from analyzer.read.reader import read_source
 from analyzer.read.recording import Recording
 from analyzer.read.responses import Responses
 from analyzer.read.rows import Rows, no_collection
 from analyzer.read.shares import Crew, read_shared
+from analyzer.read.sniffing import Known, first_values
 from analyzer.read.sources.files import Source, Stream
 from analyzer.read.sources.ranges import size_of
 from analyzer.read.toolbench import ToolBench

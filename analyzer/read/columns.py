@@ -117,6 +117,11 @@ def _moments(numbers: pl.Series) -> pl.Series:
     return pl.select(found.cast(pl.Int64).cast(TIME)).to_series()
 
 
+def times(values: list[Any]) -> pl.Series:
+    """Times as they are written, texts and numbers, as microseconds since 1970; null where one is none."""
+    return _times(_series(values, TIME)) if values else pl.Series([], dtype=TIME)
+
+
 def iso_times(texts: pl.Series) -> pl.Series:
     """Texts as times in UTC; what has no zone is in UTC, what is no time is null."""
     missing = texts.null_count()

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from analyzer import frames
 from analyzer.errors import InputError
-from analyzer.frames import SOURCES
+from analyzer.frames import PART_BITS, SOURCES
 from analyzer.read import limits
 from analyzer.read.adapter import Adapter
 from analyzer.read.recording import Recording
-from analyzer.read.records import Block, blocks, framing
-from analyzer.read.recover import Fault, Unreadable, closed, parse
+from analyzer.read.records import Block, blocks
+from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.rows import Rows, event_number
+from analyzer.read.sniffing import Known, framed, json_in
 from analyzer.read.sources.files import Source, Stream
 from analyzer.read.sources.finding import label_of
 
@@ -26,33 +25,6 @@ MOST_STRANGE = 20_000
 """Records in which no adapter knew a thing: the rest is not looked at, each would be by all."""
 
 _UNREADABLE = ("unreadable", "truncated", "too_large")
-_LONG = 1 << 16
-_SNIFFED = 24  # records of the head that are parsed to tell the format
-
-
-@dataclass(frozen=True)
-class Known:
-    """The formats there are, and the one that was named."""
-
-    input_format: str | None
-    adapters: Sequence[type[Adapter]]
-
-    def likely(self, source: Source, head: bytes, kind: str) -> list[str]:
-        """The formats of a source that begins so, the surest first."""
-        if self.input_format:
-            return [self.input_format]
-        return self.guessed(source, head, kind)
-
-    def guessed(self, source: Source, head: bytes, kind: str) -> list[str]:
-        """The same by content alone, whatever was named."""
-        return ranked(_values(source, head, kind), source.path, self.adapters)
-
-    @property
-    def tried(self) -> Sequence[type[Adapter]]:
-        """Those that may read a record: with a format that was named no other, but what may stand between all."""
-        if self.input_format is None:
-            return self.adapters
-        return [each for each in self.adapters if each.between or each.name == self.input_format]
 
 
 def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:
@@ -60,13 +32,12 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
     count = Tally(sha256())
     rows.label = source.label or label_of(source.path, source.path)
     head = stream.peek(limits.HEAD)
-    kind = framing(head)
-    names = known.likely(source, head, kind)
+    kind, ways, names = framed(source, head, known)
     reader = Reader(source, rows, names, known.tried)
     # Where rows are handed over must not depend on the sources before: some things are looked for in one lot of rows.
     begun, since = rows.count, 0
     if names or source.named:
-        for block in blocks(stream, kind, count):
+        for block in blocks(stream, kind, count, ways):
             if block.first + len(block.raw) > frames.MOST_RECORDS:
                 detail = f"it has more than {frames.MOST_RECORDS:,} records, and the others were not read"
                 recording.problems.append(InputError(detail, file=source.path, advice="split it"))
@@ -83,9 +54,9 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
     reader.close()
     stream.close()
     if not names and not source.named:
-        reader.records = len(_json(head, kind))
+        reader.records = len(json_in(head, kind))
     if known.input_format and source.named and not reader.known:
-        like = next(iter(known.guessed(source, head, kind)), None)
+        like = next(iter(known.guessed(source, head, kind, ways)), None)
         detail = f"no record of it is {known.input_format}" + (f"; it looks like {like}" if like else "")
         recording.problems.append(InputError(detail, file=source.path, advice=f"--input-format {like}" if like else ""))
     beside = Path(f"{source.real or source.path}-wal")
@@ -154,6 +125,8 @@ class Reader:
             self._broken(event, offset, length, line, "", "too_large", detail)
         self.unreadable += len(block.oversized)
         before = len(self._rows.faults)
+        if block.opaque or block.when:
+            self._stand(block)
         left = self._adapter(self._order[0]).read(block)
         self.records += len(block.raw) + len(block.oversized)
         if len(left) < len(block.raw):
@@ -170,6 +143,14 @@ class Reader:
         # Bodies of exchanges too.
         told = zip(self._rows.faults.column(0, before), self._rows.faults.column(2, before), strict=True)
         self.unreadable += len({event for event, fault in told if fault in _UNREADABLE})
+
+    def _stand(self, block: Block) -> None:
+        record = event_number(self._source.number, block.first) >> PART_BITS
+        pointers, when = block.pointer or [""] * len(block.raw), block.when or [None] * len(block.raw)
+        self._rows.stood += [
+            (record + index, to, index in block.opaque, at)
+            for index, (to, at) in enumerate(zip(pointers, when, strict=True))
+        ]
 
     def _other(self, block: Block, index: int) -> None:
         """A record that the file's first adapter does not know."""
@@ -221,43 +202,3 @@ class Reader:
         """The source is at its end."""
         for adapter in self._adapters.values():
             adapter.close()
-
-
-def ranked(values: list[Any], path: str, adapters: Sequence[type[Adapter]]) -> list[str]:
-    """The adapters that know the first records of a source, the surest first."""
-    scores = [(adapter.sniff(values, path), adapter.name) for adapter in adapters] if values else []
-    return [name for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0]
-
-
-def _values(source: Source, head: bytes, kind: str) -> list[Any]:
-    if kind != "parquet":
-        return first_values(head, kind)
-    from analyzer.read.sources import lakes  # its end says what is in it
-
-    try:
-        with source.open() as file:
-            parsed = [parse(text) for text in lakes.first(file, _SNIFFED)]
-    except OSError:
-        return []
-    return [each[0] for each in parsed if not isinstance(each, Unreadable)]
-
-
-def _json(head: bytes, kind: str) -> list[Any]:
-    """The first values of what begins like JSON, and is no log that is known."""
-    return first_values(head, kind) if head.lstrip()[:1] in (b"{", b"[") and kind != "parquet" else []
-
-
-def first_values(head: bytes, kind: str) -> list[Any]:
-    """The first records of a head, parsed; a document that does not end inside the head is read as far as it goes."""
-    values = []
-    for block in blocks(BytesIO(head), kind, Tally(sha256())):
-        block.part()
-        for raw in block.raw[:_SNIFFED]:
-            parsed = parse(raw)
-            if isinstance(parsed, Unreadable) and len(raw) > _LONG:
-                parsed = parse(closed(raw))  # the first record is longer than the head
-            if not isinstance(parsed, Unreadable):
-                values.append(parsed[0])
-        if len(values) >= _SNIFFED:
-            break
-    return values

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import polars as pl
 
 from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
+from analyzer.read import inside
 from analyzer.read.columns import QUOTED, SHARED, Columns, iso_times
 from analyzer.read.sheets import Sheet
 from analyzer.read.unowned import owned
@@ -132,6 +133,8 @@ class Rows:
         """The first event of the block that is read, where its reader calls `place` at its end."""
         self.whole = Sheet(("event", "session", "turn", "time", "number", "type", "kind", "pointer"))
         """Events of that block."""
+        self.stood: list[inside.Stood] = []
+        """Of records that stand inside others: where, and when."""
         self._known_tables: set[str] = set()
         self._digests: dict[tuple[bytes, str, str | None], str] = {}
         self._wires = Wires()
@@ -269,11 +272,12 @@ class Rows:
         """The frames of all rows since the last call, each sorted by event."""
         self.settle()
         texts = pl.Series(list(self._numbers), dtype=pl.String)
-        frames = {name: self._frame(name, texts) for name in RECORDED}
+        frames = inside.placed({name: self._frame(name, texts) for name in RECORDED}, self.stood)
         if frames["gates"]["session"].null_count():
             frames = owned(frames, self._last)
         self._last = next(frames["events"].select("event", "session").tail(1).iter_rows(), self._last)
         self._settled, self._bulk, self._numbers, self.count = {}, {}, _Numbers(), 0
+        self.stood = []
         self.takes += 1
         return self._wires.join(frames)
 

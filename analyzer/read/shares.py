@@ -16,10 +16,11 @@ from typing import Any, Protocol
 
 from analyzer.errors import InputError
 from analyzer.read import limits
-from analyzer.read.reader import MOST_STRANGE, Known, Reader, read_source
+from analyzer.read.reader import MOST_STRANGE, Reader, read_source
 from analyzer.read.recording import LIMIT, Recording
-from analyzer.read.records import framing, lines
+from analyzer.read.records import lines
 from analyzer.read.rows import NotAlone, Rows, no_collection
+from analyzer.read.sniffing import Known, framed
 from analyzer.read.sources.files import Source, Stream
 from analyzer.read.sources.ranges import Lines, Range, Stretch, is_local, ranges, size_of
 from analyzer.read.spilled.spill import NOTHING_BEFORE, Shift, Spill
@@ -212,9 +213,8 @@ def _cut(source: Source, size: int, wanted: int, known: Known) -> tuple[tuple[st
         return None
     try:
         head = stream.peek(limits.HEAD)
-        kind = framing(head)
-        names = known.likely(source, head, kind)
-        if stream.plain is None or kind != "lines" or not names:
+        kind, ways, names = framed(source, head, known)
+        if stream.plain is None or kind != "lines" or ways or not names:
             return None
         if not any(adapter.name == names[0] and adapter.splits for adapter in known.adapters):
             return None
@@ -278,7 +278,7 @@ def _whole(share: _Share, known: Known, recording: Recording) -> _Answer:
 def _hangs_together(source: Source, stream: Stream, known: Known) -> bool:
     """Whether the likely format of a source goes on from one file into the next."""
     head = stream.peek(limits.HEAD)
-    names = known.likely(source, head, framing(head))
+    names = framed(source, head, known).names
     try:
         for adapter in known.adapters:
             if names and adapter.name == names[0]:

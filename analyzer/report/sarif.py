@@ -99,7 +99,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 def _artifact(each: dict[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {"location": _uri(relative(each["path"]))}
     # Size and digest are those of the content: of a compressed file they are not the artifact's.
-    if not each["path"].endswith((".gz", ".zst")):
+    if not each["path"].endswith((".gz", ".zst", ".bz2", ".xz")):
         described |= {"length": each["bytes"], "hashes": {"sha-256": each["sha256"]}}
     return described | {"properties": {"format": each["format"], "unreadable": each["unreadable"]}}
 

@@ -1,20 +1,24 @@
 """Bytes to records: the smallest units that have bytes of their own.
 
 A record is a line (NDJSON) or the JSON object behind a short text on it, an SSE event (from its first line to the blank
-one), else the whole document (JSON, a YAML cassette, a database), whose elements then share its bytes and are told
-apart by a pointer.
+one), a row of a table, else the whole document (JSON, a YAML cassette, a database), whose elements then share its bytes
+and are told apart by a pointer; so are records inside others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analyzer.read import limits
 from analyzer.read.records.block import SURROGATE, Block, with_surrogates
+from analyzer.read.records.carried import Path, opened
+from analyzer.read.records.containers import printed
+from analyzer.read.records.delimited import delimited
 from analyzer.read.records.documents import document
 from analyzer.read.records.events import sse
 from analyzer.read.records.framing import framing
 from analyzer.read.records.lines import lines
+from analyzer.read.records.loose import loosened
 from analyzer.read.records.prefixed import unprefixed
 from analyzer.read.sources import transport
 from analyzer.read.sources.transport import Digest, Readable
@@ -22,9 +26,11 @@ from analyzer.read.sources.transport import Digest, Readable
 __all__ = ["SURROGATE", "Block", "blocks", "framing", "lines", "with_surrogates"]
 
 
-def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
-    """The records of a stream in blocks; every byte passes `digest`."""
-    if kind in {"document", "yaml"}:
+def blocks(stream: Readable, kind: str, digest: Digest, ways: Sequence[Path] = ()) -> Iterator[Block]:
+    """The records of a stream in blocks, or those inside them where `ways` lead; every byte passes `digest`."""
+    if ways:
+        yield from opened(blocks(stream, kind, digest), ways)
+    elif kind in {"document", "yaml"}:
         yield from document(stream, digest, kind)
     elif kind == "sqlite":
         yield from _database(stream, digest)
@@ -32,15 +38,24 @@ def blocks(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:
         yield from _lake(stream, digest)
     elif kind == "sse":
         yield from sse(stream, digest)
-    elif kind == "sse cr":
+    elif kind.endswith(" cr"):
         feeds = transport.LineFeeds(stream, digest)
-        yield from sse(feeds, feeds)
-    elif kind == "prefixed":
-        yield from unprefixed(lines(stream, digest))
+        yield from blocks(feeds, kind.removesuffix(" cr"), feeds)
+    elif kind.startswith("delimited "):
+        yield from delimited(stream, digest, kind.removeprefix("delimited ").encode())
     elif kind.startswith("http "):
         yield from _behind_headers(stream, kind.removeprefix("http "), digest)
     else:
-        yield from lines(stream, digest)
+        yield from _lined(lines(stream, digest), kind)
+
+
+def _lined(found: Iterator[Block], kind: str) -> Iterator[Block]:
+    """The records on lines."""
+    if kind == "prefixed":
+        return unprefixed(found)
+    if kind == "loose":
+        return loosened(found)
+    return printed(found, kind) if kind in {"docker", "cri"} else found
 
 
 def _behind_headers(stream: Readable, kind: str, digest: Digest) -> Iterator[Block]:

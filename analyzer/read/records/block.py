@@ -10,6 +10,7 @@ import polars as pl
 
 from analyzer.read.records.spans import JOINED, is_record, spans
 
+_SEVERAL = re.compile(rb"\}[ \t]*\{")
 SURROGATE = re.compile(rb"\\u[dD]")
 
 
@@ -34,6 +35,9 @@ class Block:
     """Offset, length, line of records that are left out; of a line an empty one stands in its place."""
     before: list[bytes] = field(default_factory=list)  # of lines with a text before the record: that text
     joined: list[int] = field(default_factory=list)  # indexes of those that stand on the line of the one before
+    opaque: set[int] = field(default_factory=set)
+    """Indexes of those whose JSON is not the record's own bytes: no pointer leads further than to the text of each."""
+    when: list[str | float | None] = field(default_factory=list)  # the time beside each, where a collector wrote one
     within: tuple[bytes, ...] = ()  # few texts that hold all records, where there are such
 
     def part(self, indexes: Collection[int] | None = None) -> bool:
@@ -46,7 +50,7 @@ class Block:
             sorted(range(before) if indexes is None else indexes, reverse=True) if self.pointer is None else ()
         ):
             raw = self.raw[index]
-            if b"}{" not in raw or is_record(raw):
+            if not _SEVERAL.search(raw) or is_record(raw):
                 continue
             found = list(spans(raw, JOINED))
             if len(found) <= 1:
@@ -75,6 +79,8 @@ class Block:
             self.utf8,
             self.torn and index == len(self.raw) - 1,
             before=self.before[index : index + 1],
+            opaque={0} if index in self.opaque else set(),
+            when=self.when[index : index + 1],
         )
 
     def add(self, raw: bytes, offset: int, length: int, line: int) -> None:

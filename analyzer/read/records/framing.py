@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from analyzer.read import limits
+from analyzer.read.records import containers
 from analyzer.read.records.events import FIELDS
+from analyzer.read.records.loose import is_loose
 from analyzer.read.records.prefixed import is_prefixed
 from analyzer.read.records.spans import JOINED, is_json, spans
 from analyzer.read.sources import archives, transport
@@ -12,7 +14,9 @@ from analyzer.read.sources import archives, transport
 def framing(head: bytes) -> str:
     """How a stream that begins with `head` is cut: `lines`, `prefixed`, `sse`, `document`, `yaml`, `sqlite`, `parquet`.
 
-    `sse cr` has no line ends but CR, and a body with the headers of an HTTP response before it is, say, `http lines`.
+    What a container printed is `docker` or `cri`; lines that are nearly JSON are `loose`.
+    `lines cr` and `sse cr` have no line ends but CR, and a body behind the headers of an HTTP response is, say,
+    `http lines`.
     """
     size = transport.headers(head)
     if size:
@@ -24,8 +28,14 @@ def framing(head: bytes) -> str:
     cut = _is_cut(text)
     if text.startswith(FIELDS) and not cut:
         return "sse cr" if b"\r" in text and b"\n" not in text else "sse"
+    if not cut and (container := containers.kind_of(text)) is not None:
+        return container
     if not cut and text[:1] != b"{" and is_prefixed(text):
         return "prefixed"
+    if not cut and text[:1] != b"[" and is_loose(text):
+        return "loose"
+    if b"\n" not in text and b"}\r{" in text:
+        return "lines cr"
     if cut or text[:1] not in (b"{", b"["):
         return "lines"
     first, separator, rest = text.partition(b"\n")

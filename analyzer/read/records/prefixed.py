@@ -10,8 +10,10 @@ from analyzer.read.records.block import Block
 from analyzer.read.records.spans import is_json, is_record
 
 # No quote and no brace stands before the object, so that no JSON text is taken for one with a prefix.
-_PREFIX = re.compile(rb'[A-Za-z0-9\[(<][^"{}\r\n]{1,239}?(?=\[?\{\s?")')
-_STAMPED = re.compile(rb"[\[(]?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[\[(]?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d")
+_PREFIX = re.compile(rb'[A-Za-z0-9\[(<\x1b][^"{}\r\n]{1,239}?(?=\[?\{\s?")')
+_STAMPED = re.compile(
+    rb"(?:\x1b\[[\d;]*m)?[\[(]?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[\[(]?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+)
 # A line that says so was to be a message; in any other one a brace may be anything.
 _PROMISED = re.compile(rb'[Mm]essage from (?:client|server)|"jsonrpc"')
 _SNIFFED = 64
@@ -23,7 +25,7 @@ def is_prefixed(head: bytes) -> bool:
     lines = [line for line in head.split(b"\n", _SNIFFED)[:_SNIFFED] if line.strip()]
     if not lines or not any(map(_PREFIX.match, lines)):
         return False
-    held = sum(not is_json(line) and _span(line) is not None for line in lines)
+    held = sum(not is_json(line) and span_of(line) is not None for line in lines)
     stamped = sum(_STAMPED.match(line) is not None for line in lines)
     return held * 2 >= len(lines) or (held > 0 and stamped * 5 >= len(lines) * 4)
 
@@ -36,7 +38,7 @@ def unprefixed(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         spans: list[tuple[int, int, int]] = []
         for index, raw in enumerate(block.raw):
-            span = _span(raw)
+            span = span_of(raw)
             if span is None and (_PROMISED.search(raw) or (index == 0 and block.oversized)):
                 found = _PREFIX.match(raw)
                 span = (found.end() if found else 0, len(raw))
@@ -55,7 +57,7 @@ def unprefixed(blocks: Iterator[Block]) -> Iterator[Block]:
             yield block
 
 
-def _span(line: bytes) -> tuple[int, int] | None:
+def span_of(line: bytes) -> tuple[int, int] | None:
     """Where in a line an object stands behind a text; None where there is none."""
     found = _PREFIX.match(line)
     if found is None:

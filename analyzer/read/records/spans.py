@@ -9,7 +9,7 @@ from itertools import islice
 
 import msgspec
 
-JOINED = re.compile(r"\}(?=\{)")
+JOINED = re.compile(r"\}(?=[ \t]*\{)")
 NEXT = re.compile(r"\}\r?\n(?=\{)")  # between two objects as pretty-printers write them
 _MOST_BORDERS = 1000  # a text without end may be tried from each of them
 

@@ -15,10 +15,10 @@ from hashlib import sha256
 from analyzer.errors import InputError
 from analyzer.read.sources import remote, zips
 from analyzer.read.sources.files import Source, Stream, is_once
+from analyzer.read.sources.packed import ENDINGS, plain_name
 
 _HEAD = 1 << 12
 _NOTHING = sha256().hexdigest()
-_PACKED = (".gz", ".zst")
 
 
 def without_copies(sources: Sequence[Source]) -> list[Source]:
@@ -57,8 +57,8 @@ def _traits(source: Source) -> list[tuple[object, bytes]]:
             found: list[tuple[object, bytes]] = [(state.st_size, file.read(_HEAD))]
     except OSError:
         return []  # opening it again will say why not
-    name = path.removesuffix(".gz").removesuffix(".zst")
-    if name != path or any(os.path.exists(path + ending) for ending in _PACKED):  # noqa: PTH110
+    name = plain_name(path)
+    if name != path or any(os.path.exists(path + ending) for ending in ENDINGS):  # noqa: PTH110
         found.append((name, b""))
     return found
 

@@ -16,10 +16,12 @@ from analyzer.errors import InputError
 from analyzer.read.sources import remote, zips
 from analyzer.read.sources.archives import PARQUET
 from analyzer.read.sources.packed import Members, unpacked
-from analyzer.read.sources.transport import Transcoded, utf16
+from analyzer.read.sources.transport import Behind, Transcoded, wide
 
 STDIN = "-"
 _TAR, _TAR_AT = b"ustar", 257
+_ZIPPED = (".zip", ".eval")
+_MOST_LAYERS = 3  # of compression around one file
 _SPOOL_LIMIT = 64 << 30  # bytes of standard input kept on disk
 
 
@@ -83,10 +85,19 @@ class Stream:
             raise InputError(f"cannot read: {error.strerror or error}", file=source.path) from error
         magic = self._file.read(4)
         self._file.seek(0)
-        self._inner: IO[bytes] | Members | Transcoded = unpacked(self._file, magic) or self._file
-        if (encoding := utf16(magic)) is not None:
-            self._inner = Transcoded(self._file, encoding)
         self._head = b""
+        self._inner: IO[bytes] | Members | Transcoded = self._file
+        for _ in range(_MOST_LAYERS):
+            more = unpacked(Behind(self._head, self._inner), magic)
+            if more is None:
+                break
+            self._inner, self._head = more, b""
+            magic = self.peek(len(magic))
+        if (encoding := wide(magic)) is not None:
+            self._inner, self._head = Transcoded(Behind(self._head, self._inner), encoding), b""
+        if self.peek(len(zips.MAGIC)) == zips.MAGIC and source.path.lower().endswith(_ZIPPED):
+            self._file.close()
+            raise InputError("a zip file inside another file is not opened", file=source.path, advice="unpack it")
         if self.peek(_TAR_AT + len(_TAR)).endswith(_TAR):
             self._file.close()
             raise InputError("a tar archive is not opened", file=source.path, advice="unpack it, or make a zip of it")

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from analyzer.errors import InputError
-from analyzer.read.sources import remote, zips
+from analyzer.read.sources import packed, remote, zips
 from analyzer.read.sources.files import STDIN, Source, is_once
 
 _LOGS = (".jsonl", ".ndjson", ".sse")
@@ -47,14 +47,14 @@ def label_of(name: str, root: str) -> str:
     root = root if remote.is_remote(root) or root == STDIN else str(Path(root))
     below = name if root == "." else name.removeprefix(root).lstrip("/")
     label = below or name.rpartition("/")[2] if name != STDIN else "stdin"
-    for ending in (".gz", ".zst", *_ENDINGS):
+    for ending in (*packed.ENDINGS, *_ENDINGS):
         label = label.removesuffix(ending)
     return label or name
 
 
 def is_log(name: str) -> bool:
     """Whether a file's name ends like a log's: what nobody recognises of such a file is told, wherever it lies."""
-    return name.lower().removesuffix(".gz").removesuffix(".zst").endswith(_LOGS)
+    return packed.plain_name(name.lower()).endswith(_LOGS)
 
 
 def source(number: int, name: str, *, named: bool) -> Source:

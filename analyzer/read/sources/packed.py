@@ -1,23 +1,45 @@
-"""Compressed streams: every member of a gzip file, every frame of a zstd one, and a word where one is cut."""
+"""Compressed streams: every member of a gzip, bzip2 or xz file, every frame of a zstd one; a word where one is cut."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import IO, Protocol
+from typing import Protocol
 
 #: A compressed stream of more than so many bytes, and so many times its size, is a bomb: gzip itself ends near 1,030.
 FREE_BYTES, MOST_TIMES = 1 << 30, 1_000
+_MOST_MEMORY = 256 << 20  # that an xz stream may ask for
 
 
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+ENDINGS = (".gz", ".zst", ".bz2", ".xz")
+"""Of the names of compressed files."""
+
+_GZIP, _ZSTD, _BZIP2, _XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zX"
 
 
-def unpacked(file: IO[bytes], magic: bytes) -> Members | None:
-    """The plain bytes of a file that begins with `magic`; None where it is not compressed."""
+class _Readable(Protocol):
+    """What is compressed."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def unpacked(file: _Readable, magic: bytes) -> Members | None:
+    """The plain bytes of a stream that begins with `magic`; None where it is not compressed."""
     if magic.startswith(_GZIP):
         return Members(file, _gzip_member, 1 << 16)
-    return Members(file, _zstd_frame, 1 << 11) if magic == _ZSTD else None
+    if magic == _ZSTD:
+        return Members(file, _zstd_frame, 1 << 11)
+    if magic.startswith(_BZIP2):
+        return Members(file, _bzip2_stream, 1 << 11)
+    return Members(file, _xz_stream, 1 << 11) if magic == _XZ else None
+
+
+def plain_name(name: str) -> str:
+    """A file's name without what says that it is compressed."""
+    for ending in ENDINGS:
+        if name.lower().endswith(ending):
+            return name[: -len(ending)]
+    return name
 
 
 class _Member(Protocol):
@@ -45,14 +67,26 @@ def _zstd_frame() -> _Member:
     return zstandard.ZstdDecompressor().decompressobj()
 
 
+def _bzip2_stream() -> _Member:
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+def _xz_stream() -> _Member:
+    import lzma
+
+    return lzma.LZMADecompressor(memlimit=_MOST_MEMORY)
+
+
 class Members:
-    """All members of a gzip file or frames of a zstd file, one after the other.
+    """All members of a gzip file or frames of another one, one after the other.
 
     `cut` is true where the last one has no end. They are fed by hand: the libraries' readers end silently inside a cut
     frame, or lose what they had of it. The pieces are so small that a bomb makes at most some 64 MB of each.
     """
 
-    def __init__(self, file: IO[bytes], make: Callable[[], _Member], piece: int) -> None:
+    def __init__(self, file: _Readable, make: Callable[[], _Member], piece: int) -> None:
         self._file = file
         self._make = make
         self._piece = piece

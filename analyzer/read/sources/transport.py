@@ -1,10 +1,10 @@
-"""Bytes as a transport or an editor left them: UTF-16, HTTP headers before a body, lines that end in CR alone."""
+"""Bytes as a transport or an editor left them: UTF-16 and UTF-32, HTTP headers before a body, CR alone as line end."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from typing import IO, Protocol
+from typing import Protocol
 
 _MAGIC = 4  # bytes
 # As `curl -i` prints them: several where the server said more than one thing first.
@@ -28,9 +28,9 @@ class Digest(Protocol):
 
 
 class Transcoded:
-    """A file of UTF-16 as UTF-8; what is no character comes as U+FFFD."""
+    """A file of UTF-16 or UTF-32 as UTF-8; what is no character comes as U+FFFD."""
 
-    def __init__(self, file: IO[bytes], encoding: str) -> None:
+    def __init__(self, file: Readable, encoding: str) -> None:
         self._file = file
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
 
@@ -43,8 +43,10 @@ class Transcoded:
         return self._decoder.decode(b"", final=True).encode()
 
 
-def utf16(magic: bytes) -> str | None:
-    """The encoding of a text that begins so, if it is UTF-16: by its mark, else by every other byte being zero."""
+def wide(magic: bytes) -> str | None:
+    """The encoding of a text that begins so, if it is UTF-16 or UTF-32: by its mark, else by bytes that are zero."""
+    if magic.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if magic.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if len(magic) < _MAGIC:
