@@ -105,8 +105,9 @@ def command(*, name: str | None, file: str | None, config_file: str | None, outp
     if name is None:
         paper.blank()
         paper.wrapped(
-            "Every format is read plain or packed (gzip, zstd, bzip2, xz); as one record per line, as server-sent events or "
-            "as one document. It is told by its content, never by a file's name; --input-format NAME settles it."
+            "Every format is read plain or packed (gzip, zstd, bzip2, xz); as one record per line, as server-sent "
+            "events or as one document, alone or inside the records of what collects logs. It is told by its content, "
+            "never by a file's name; --input-format NAME settles it."
         )
     console.write(paper.text())
     return exits.CLEAN
