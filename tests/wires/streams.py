@@ -1,4 +1,4 @@
-"""The script of a session in wires whose replies come in pieces, and in the logs of hosts and observers."""
+"""The script of a session in wires whose replies come in pieces."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tests.wires.bodies import Json, Writer, chat, messages, responses
 from tests.wires.script import Session
-from tests.wires.writers import Json, Writer, chat, messages, responses, when
 
 
 def responses_streamed(session: Session) -> Iterator[Json]:
@@ -91,128 +91,6 @@ def messages_streamed(session: Session) -> Iterator[Json]:
         yield {"type": "message_stop"}
 
 
-def langsmith(session: Session) -> Iterator[Json]:
-    """Runs of an agent: its model's, with the tools offered, and the tools' own."""
-    root = f"run-{session.name}"
-    count = 0
-
-    def run(
-        kind: str, name: str, inputs: Json, outputs: Json | None, *, error: str | None = None, extra: Json | None = None
-    ) -> Json:
-        nonlocal count
-        count += 1
-        return {
-            "id": f"{root}-{count}",
-            "trace_id": root,
-            "parent_run_id": root,
-            "name": name,
-            "run_type": kind,
-            "start_time": when(count),
-            "end_time": when(count + 1),
-            "dotted_order": f"20261117T0900{count:02}000000Z{root}.20261117T0900{count:02}000000Z{root}-{count}",
-            "session_id": "project-1",
-            "inputs": inputs,
-            "outputs": outputs,
-            "error": error,
-            "extra": extra or {},
-        }
-
-    def message(kind: str, **members: Any) -> Json:
-        name = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage"}[kind]
-        return {
-            "lc": 1,
-            "type": "constructor",
-            "id": ["langchain", "schema", "messages", name],
-            "kwargs": {"type": kind, **members},
-        }
-
-    yield {
-        **run("chain", "agent", {"input": session.name}, {"output": session.final}),
-        "id": root,
-        "parent_run_id": None,
-    }
-    history = [message("human", content=f"seeds of {session.name}")]
-    for step in (*session.steps, None):
-        tools = [{"type": "function", "function": {"name": n, "parameters": s}} for n, s in session.tools(step)]
-        calls = (
-            []
-            if step is None
-            else [{"name": c.name, "args": c.given, "id": c.id, "type": "tool_call"} for c in step.calls]
-        )
-        said = message("ai", content=session.final if step is None else "", tool_calls=calls, invalid_tool_calls=[])
-        outputs = {"generations": [[{"text": "", "type": "ChatGeneration", "message": said}]], "llm_output": None}
-        extra = {"invocation_params": {"model": "m-1", "tools": tools}}
-        yield run("llm", "ChatModel", {"messages": [list(history)]}, outputs, extra=extra)
-        history.append(said)
-        made = {} if step is None else {call.id: call for call in step.calls}
-        for result in () if step is None else step.results:
-            call = made.get(result.id)
-            if call is not None:
-                answer = {
-                    "content": result.text,
-                    "type": "tool",
-                    "name": call.name,
-                    "tool_call_id": result.id,
-                    "status": "success",
-                }
-                about = {"tool_call_id": result.id}
-                if result.failed:
-                    yield run("tool", call.name, call.given, None, error=result.text, extra=about)
-                else:
-                    yield run("tool", call.name, call.given, {"output": answer}, extra=about)
-            status = "error" if result.failed else "success"
-            history.append(message("tool", content=result.text, tool_call_id=result.id, status=status))
-
-
-def agents_sdk(session: Session) -> Iterator[Json]:
-    """Spans of the SDK: what the model generated, and the functions that ran."""
-    trace = f"trace_{session.name.encode().hex().ljust(32, '0')[:32]}"
-    count = 0
-
-    def span(data: Json, error: Json | None = None) -> Json:
-        nonlocal count
-        count += 1
-        return {
-            "object": "trace.span",
-            "id": f"span_{session.name}_{count}",
-            "trace_id": trace,
-            "parent_id": None,
-            "started_at": when(count),
-            "ended_at": when(count + 1),
-            "span_data": data,
-            "error": error,
-        }
-
-    yield {"object": "trace", "id": trace, "workflow_name": "seeds", "group_id": None, "metadata": None}
-    for exchange, step in zip(chat(session), (*session.steps, None), strict=True):
-        said = exchange["response"]["choices"][0]["message"]
-        tools = [each["function"] for each in exchange["request"]["tools"]]
-        yield span(
-            {
-                "type": "generation",
-                "input": exchange["request"]["messages"],
-                "output": [said],
-                "model": "gpt-5.4",
-                "model_config": {"tools": [{"type": "function", "function": each} for each in tools]},
-                "usage": None,
-            }
-        )
-        ran = {result.id: result for result in (step.results if step else ())}  # each call once
-        for call in () if step is None else step.calls:
-            if (result := ran.get(call.id)) is not None:
-                error = {"message": "Error running tool", "data": {"error": result.text}} if result.failed else None
-                yield span(
-                    {
-                        "type": "function",
-                        "name": call.name,
-                        "input": call.arguments,
-                        "output": result.text,
-                        "mcp_data": None,
-                    },
-                    error,
-                )
-
-
 def vercel(session: Session) -> Iterator[Json]:
     """The stream that a page was sent; it names no session and no table."""
     yield {"type": "start", "messageId": f"msg_{session.name}"}
@@ -238,74 +116,9 @@ def vercel(session: Session) -> Iterator[Json]:
     yield {"type": "finish"}
 
 
-def inspect(session: Session) -> Iterator[Json]:
-    """An evaluation log of one sample."""
-    events: list[Json] = []
-    history: list[Json] = [{"role": "user", "content": f"seeds of {session.name}"}]
-    for step in (*session.steps, None):
-        tools = [{"name": n, "description": "Finds.", "parameters": s} for n, s in session.tools(step)]
-        said: Json = {"role": "assistant", "content": session.final if step is None else ""}
-        if step is not None:
-            said["tool_calls"] = [
-                {"id": c.id, "function": c.name, "arguments": c.given, "type": "function"} for c in step.calls
-            ]
-        output = {"model": "m", "choices": [{"message": said, "stop_reason": "stop" if step is None else "tool_calls"}]}
-        events.append(
-            {
-                "event": "model",
-                "timestamp": when(len(events)),
-                "model": "m",
-                "input": list(history),
-                "tools": tools,
-                "config": {},
-                "output": output,
-            }
-        )
-        history.append(said)
-        calls = {} if step is None else {call.id: call for call in step.calls}
-        for result in () if step is None else step.results:
-            call = calls.get(result.id)
-            error = {"type": "unknown", "message": result.text} if result.failed else None
-            if call is not None:
-                events.append(
-                    {
-                        "event": "tool",
-                        "timestamp": when(len(events)),
-                        "type": "function",
-                        "id": result.id,
-                        "function": call.name,
-                        "arguments": call.given,
-                        "result": "" if error else result.text,
-                        "error": error,
-                    }
-                )
-            history.append(
-                {
-                    "role": "tool",
-                    "content": "" if error else result.text,
-                    "tool_call_id": result.id,
-                    "function": "find_seed",
-                    "error": error,
-                }
-            )
-    sample = {"id": session.name, "epoch": 1, "input": "seeds", "target": "", "messages": history, "events": events}
-    yield {
-        "version": 2,
-        "status": "success",
-        "eval": {"task": session.name, "model": "m"},
-        "plan": {},
-        "samples": [sample],
-    }
-
-
 STREAMS: dict[str, Writer] = {
     "openai-responses streamed": responses_streamed,
     "openai-chat streamed": chat_streamed,
     "anthropic-messages streamed": messages_streamed,
-}
-OBSERVERS: dict[str, Writer] = {
-    "langsmith": langsmith,
-    "agents-sdk": agents_sdk,
     "vercel-ai": vercel,
-    "inspect": inspect,
 }

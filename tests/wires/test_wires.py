@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 
 from analyzer import audit
+from tests.wires.bodies import BODIES, Writer
+from tests.wires.histories import HISTORIES
+from tests.wires.observers import OBSERVERS
 from tests.wires.script import CONTRACTS, FAULTS, Session, plain, planted
-from tests.wires.streams import OBSERVERS, STREAMS
-from tests.wires.writers import BODIES, Writer
+from tests.wires.streams import STREAMS
 
-WIRES: dict[str, Writer] = {**BODIES, **STREAMS, **OBSERVERS}
+WIRES: dict[str, Writer] = {**BODIES, **STREAMS, **HISTORIES, **OBSERVERS}
 Told = dict[str, tuple[str, ...]]
 
 OBJECTS: Told = {"encoded_arguments": ("args-wrong-container",)}  # one text where an object belongs
-EITHER: Told = {"encoded_arguments": (), "list": ("args-schema-mismatch", "executed-despite-mismatch")}  # carries both
+LISTS: Told = {"list": ("args-schema-mismatch", "executed-despite-mismatch")}  # payloads in any framework's shape
+EITHER: Told = LISTS | {"encoded_arguments": ()}  # values and texts alike
 SILENT: Told = {"error_as_success": ("output-schema-mismatch",)}  # nobody says that it was a success
 VALUES: Told = {"output_encoded": ()}  # outputs are values: one text is one layer
 FLAGLESS: Told = SILENT | {
@@ -25,12 +28,17 @@ FLAGLESS: Told = SILENT | {
     "orders": ("output-instructs", "output-prose"),
 }
 TABLELESS: Told = {"unknown_tool": (), "withdrawn": (), "narrowed": (), "widened": ()}
-FIRST_TABLE: Told = {"widened": ("args-schema-mismatch", "executed-despite-mismatch")}  # a later one is not recorded
+# A later table is not recorded.
+FIRST_TABLE: Told = {
+    "narrowed": (),
+    "widened": ("args-schema-mismatch", "executed-despite-mismatch"),
+    "withdrawn": (),
+}
 # An id that comes again is one more showing of its call.
 NUMBERED: Told = {"same_id": ("rpc-envelope",)}
 SHOWN_AGAIN: Told = {"same_id": ("args-altered", "result-duplicate")}
 MODEL_AND_HOST: Told = {"same_id": ("call-id-duplicate", "args-altered")}  # what ran is beside what was asked
-THREADS: Told = {"orphan": ()}  # a trace may be a part of its thread: the call may stand in another
+THREADS: Told = {"orphan": ()}  # what came before may not be recorded, and the call may stand there
 
 PAGE: Told = {
     # The page answers in its next request, and its calls may stand in a message before.
@@ -45,14 +53,21 @@ INSTEAD: dict[str, Told] = {
     "openai-responses streamed": FLAGLESS,
     "openai-chat": FLAGLESS,
     "openai-chat streamed": FLAGLESS,
+    "openai-responses chained": FLAGLESS,
+    "openai-responses in a conversation": FLAGLESS | THREADS,
+    "openai-chat, request and response apart": FLAGLESS,
+    "openai-chat trajectory": FLAGLESS | THREADS | FIRST_TABLE,
+    "anthropic-messages, request and response apart": OBJECTS,
     "anthropic-messages": OBJECTS,
     "anthropic-messages streamed": OBJECTS,
     "claude-code-jsonl": OBJECTS | TABLELESS | SHOWN_AGAIN,
-    "codex-rollout": FLAGLESS | TABLELESS | FIRST_TABLE,
+    "codex-rollout": FLAGLESS | FIRST_TABLE | {"unknown_tool": ()},
     "mcp-jsonrpc": OBJECTS | NUMBERED,
     "gemini": OBJECTS | SILENT | VALUES,
     "bedrock": OBJECTS,
     "managed-agents": OBJECTS | SHOWN_AGAIN,
+    "otlp openinference": LISTS | SILENT,
+    "langfuse": LISTS | SILENT,
     "otlp": EITHER | MODEL_AND_HOST | SILENT,
     "langsmith": EITHER | MODEL_AND_HOST | THREADS | SILENT,
     "agents-sdk": THREADS,

@@ -188,8 +188,11 @@ class Transcript:
         if after is not None:
             at.answer = "post"
             if output and item.call_id is not None:
-                # Sent again after the same response it is the same result; after another one it is a second result.
-                at.emission = item.id or f"{item.call_id}!{after}"
+                # Sent again after the same response it is the same result; after another one, or twice at once, it is
+                # a second result.
+                nth = seen.get(item.call_id, 0)
+                seen[item.call_id] = nth + 1
+                at.emission = item.id or f"{item.call_id}!{after}{f'!{nth}' if nth else ''}"
             return
         if output:
             name = item.call_id
