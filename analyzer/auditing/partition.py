@@ -19,6 +19,7 @@ from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.frames import Frames
 from analyzer.redaction import HIDDEN, Redaction, redacting
+from analyzer.replay.as_offered import as_offered
 from analyzer.replay.final import FinalSchema, final_answers, final_verdicts
 from analyzer.replay.fold import fold_calls, fold_results
 from analyzer.replay.force import in_force
@@ -135,6 +136,7 @@ def conclude(
     shown = placed["showings"]["table"].unique()
     tools = tools_of(placed["tables"].filter(pl.col("table").is_in(shown.implode())), store)
     offers = offers_of(placed["showings"], tools)
+    calls = as_offered(calls, offers)
     files = contracts_of(contracts, store)
     running = running_versions(calls, placed["session_states"])
     verdicts, violations, faults = verdicts_of(

@@ -27,6 +27,8 @@ _PARTIAL = {
     "redacted": "payload_redacted",
     "unmapped": "payload_unmapped",
 }
+# What is broken by too much of something, or by another type, is not broken by a cut.
+_NOT_BY_CUTTING = ("additionalProperties", "maxItems", "maxLength", "maxProperties", "type", "unevaluatedProperties")
 _SPOILING = ("lone_surrogate", "invalid_utf8", "number_inexact", "duplicate_member")
 
 _JUDGED = {"place": pl.UInt32, "verdict_is": pl.String, "reason": pl.String, "passes": pl.String, "payload": pl.String}
@@ -164,6 +166,8 @@ class Court:
         whole = _as_whole(payload, owed)
         payload = self._as_output(payload, owed) if role == "output" and whole is payload else whole
         verdict, reason = self._judged(payload, owed)
+        if verdict == "invalid" and role == "arguments" and self._cut(payload, owed):
+            verdict, reason = "unverifiable", "payload_truncated"
         passes = None
         if verdict == "invalid" and payload.kind != "not_json":
             value = _value(payload)
@@ -206,6 +210,13 @@ class Court:
 
     def _keeps(self, schema: str, value: Any) -> bool:
         return self._store.judge(schema).judge(value)[0] == "valid"
+
+    def _cut(self, payload: Payload, owed: _Owed) -> bool:
+        """Whether arguments may fail because they were cut: where a wire carries objects, it closes what was open."""
+        if owed.status != "incomplete" or owed.container != "object" or owed.schema_id is None:
+            return False
+        failures = self._store.judge(owed.schema_id).violations(_value(payload), limit=MOST_TOLD)
+        return all(each.keyword not in _NOT_BY_CUTTING or each.actual == "null" for each in failures if not each.level)
 
     def _explain(self, verdict: int, schema: str | None, value: Any) -> None:
         if schema is None:

@@ -18,7 +18,8 @@ Good:
     call c2 ping
     result c2 ok pong
 Blind spots: `format` is judged only with `--assert-formats`. Between two snapshots that show different tables the
-schema in force may be either; a call that only one of them accepts has no verdict.
+schema in force may be either; a call that only one of them accepts has no verdict. Neither has an object of a call
+that a token limit cut, where all that fails may be what the cut took away: the wire closed it.
 """
 
 from __future__ import annotations

@@ -29,11 +29,10 @@ def check(trace: Trace) -> pl.DataFrame:
     """Calls whose container is not the wire's."""
     wire, container, text = pl.col("wire"), pl.col("container"), pl.col("text")
     objects, strings = wire.is_in(OBJECT_WIRES), wire.is_in(STRING_WIRES)
-    as_text = objects & (container == "text") & text.str.contains(r"^\s*[{\[]")
+    as_text = objects & (container == "text") & text.str.contains(r"^\s*\{")
     as_value = strings & container.is_in(["object", "array", "number", "boolean"])
-    as_list = (objects & container.is_in(["array", "number", "boolean"])) | (
-        strings & (container == "text") & text.str.contains(r"^\s*\[")
-    )
+    listed = (container == "text") & text.str.contains(r"^\s*\[")  # one layer of text is no excuse for a list
+    as_list = ((objects | strings) & listed) | (objects & container.is_in(["array", "number", "boolean"]))
     tolerated = as_text & (wire == "openai-agents-api")
     columns = ("call", "wire", "kind", "container", "text", "event", "pointer")
     wrong = pl.col("kind").is_in(["function", "mcp"]) & (as_text | as_value | as_list)
@@ -45,7 +44,7 @@ def check(trace: Trace) -> pl.DataFrame:
     return (
         pl.concat([calls, resent])
         .unique("call", keep="first", maintain_order=True)
-        .filter(~as_text | text.map_batches(_whole, return_dtype=pl.Boolean))
+        .filter(~(as_text | (objects & listed)) | text.map_batches(_whole, return_dtype=pl.Boolean))
         .select(
             "call",
             "event",

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.arg.unoffered import unoffered
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
@@ -37,33 +38,13 @@ def places(trace: Trace) -> pl.DataFrame:
         "call"
     ]
     called = trace.calls.filter(pl.col("call").is_in(unavailable.implode()))
-    sessions = pl.col("session").is_in(called["session"].unique().implode())
     known = verdicts.filter(
         pl.col("call").is_in(unavailable.implode()), pl.col("role") == "arguments", pl.col("schema_id").is_not_null()
     )
     # A tool that is missing from a table or a server's listing is another fault: it was not advertised.
-    tables = trace.showings.filter(sessions, pl.col("scope") == "all").select("session", server=pl.lit(""))
-    parts = pl.col("tool").str.splitn(":", 3).struct
-    offered = trace.offers.filter(sessions).select(
-        "session", "tool", kind=parts.field("field_0"), server=parts.field("field_1")
-    )
-    # `mcp:SERVER:*` stands for a server whose tools nobody listed.
-    servers = offered.filter(pl.col("kind") == "mcp", ~pl.col("tool").str.ends_with(":*")).select("session", "server")
-    listed = pl.concat([tables, servers]).unique().with_columns(listed=pl.lit(value=True))
-    unjudged = (
-        called.filter(~pl.col("call").is_in(known["call"].implode()))
-        .select("session", "call", "tool", "kind", "server", "name", "seq")
-        .join(_withdrawn(trace, called), on="call", how="anti")
-        .with_columns(server=pl.when(pl.col("kind") == "mcp").then("server").otherwise(pl.lit("")))
-        .join(listed, on=["session", "server"], how="left")
-        .join(
-            offered.select("session", "tool", offered=pl.lit(value=True)).unique(), on=["session", "tool"], how="left"
-        )
-        .filter(
-            pl.col("listed").is_null()
-            | pl.col("offered").is_not_null()
-            | ~pl.col("kind").is_in(["function", "custom", "mcp"])
-        )
+    elsewhere = [each.call for each in unoffered(trace)] if called.height else []
+    unjudged = called.filter(~pl.col("call").is_in(known["call"].implode()), ~pl.col("call").is_in(elsewhere)).select(
+        "session", "call", "tool", "kind", "name"
     )
     by_tool = unjudged.sort("call").group_by("session", "tool", maintain_order=True)
     return by_tool.agg(pl.first("call", "kind", "name"), count=pl.len().cast(pl.Int64))
@@ -88,23 +69,4 @@ def told(places: pl.DataFrame) -> pl.DataFrame:
             ),
             hint=pl.lit("Give the tool's schema as a contract file (--contracts)."),
         )
-    )
-
-
-def _withdrawn(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
-    """Those of the calls whose tool the last table before them had taken out: it was not advertised."""
-    if not trace.holds("offers.state=withdrawn"):
-        return calls.clear().select("call")
-    offers = trace.offers.filter(pl.col("role") == "arguments").select("session", "tool", "since", "state")
-    taken = offers.filter(pl.col("state") == "withdrawn").select("session", "tool").unique()
-    return (
-        calls.select("session", "tool", "call", "seq")
-        .join(taken, on=["session", "tool"], how="semi")
-        .join(offers, on=["session", "tool"])
-        .filter(pl.col("since") <= pl.col("seq"))
-        .sort("call", "since")
-        .group_by("call", maintain_order=True)
-        .agg(pl.last("state"))
-        .filter(pl.col("state") == "withdrawn")
-        .select("call")
     )

@@ -272,8 +272,9 @@ def test_contract_unrecorded_leaves_unlisted_tools_of_listed_servers_to_another_
     def told(*offers: str) -> int:
         row = {"call": 0, "role": "arguments", "verdict_is": "unverifiable", "reason": "schema_unavailable"}
         made = trace(
-            calls=[call(0, MCP, kind="mcp", server="s", name="g", tool="mcp:s:g")],
+            calls=[call(9, MCP, call=0, kind="mcp", server="s", name="g", tool="mcp:s:g")],
             verdicts=[row],
+            showings=[{"scope": f"server:{tool.split(':')[1]}", "seq": 0} for tool in offers],
             offers=[{"tool": tool, "role": "arguments", "since": 0, "state": "offered"} for tool in offers],
         )
         return len(hits(contract_unrecorded.check, made))
