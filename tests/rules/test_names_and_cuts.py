@@ -94,7 +94,11 @@ def test_an_object_that_the_wire_closed_after_the_cut_is_not_judged(tmp_path: Pa
 
 def agents(arguments: Any) -> list[Any]:
     tool = {"type": "function", "name": "reserve", "description": "d", "parameters": PARAMETERS, "defer_loading": False}
-    session = {"id": "s", "object": "agent.session", "agent": {"id": "a", "model": "m", "tools": [tool]}}
+    session: dict[str, Any] = {
+        "id": "s",
+        "object": "agent.session",
+        "agent": {"id": "a", "model": "m", "tools": [tool]},
+    }
     session |= {"status": "idle", "required_actions": [], "created_at": 1, "last_active_at": 1}
     item = {"type": "function_call", "id": "fc", "turn_id": "t", "call_id": "c", "name": "reserve"}
     item |= {"arguments": arguments, "status": "completed"}
