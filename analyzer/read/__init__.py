@@ -17,6 +17,7 @@ from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
 from analyzer.read.gate_records import GateRecords
 from analyzer.read.gemini import Gemini
+from analyzer.read.gemini_cli import GeminiCli
 from analyzer.read.gemini_live import GeminiLive
 from analyzer.read.inspect import Inspect
 from analyzer.read.interactions import Interactions
@@ -51,6 +52,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Gemini,
     Interactions,
     GeminiLive,
+    GeminiCli,
     OpenTelemetry,
     Inspect,
     BedrockConverse,

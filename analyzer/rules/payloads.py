@@ -23,6 +23,7 @@ OBJECT_WIRES = (
     "managed-agents",
     "mcp-jsonrpc",
     "gemini",
+    "gemini-cli",
     "bedrock",
 )
 STRING_WIRES = ("openai-responses", "openai-chat", "codex-rollout", "agents-sdk")

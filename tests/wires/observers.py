@@ -293,7 +293,28 @@ def inspect(session: Session) -> Iterator[Json]:
     }
 
 
+def gemini_cli(session: Session) -> Iterator[Json]:
+    """A session file: a message with its calls is written again when they have ended."""
+    yield {"sessionId": f"cli-{session.name}", "projectHash": "ab", "startTime": when(0), "lastUpdated": when(0)}
+    yield {"id": "m0", "timestamp": when(0), "type": "user", "content": [{"text": "seeds"}]}
+    for number, step in enumerate(session.steps, 1):
+        message = {"id": f"m{number}", "timestamp": when(number), "type": "gemini", "content": ""}
+        yield message
+        calls: list[Json] = []
+        for call in step.calls:
+            told: Json = {"id": call.id, "name": call.name, "args": call.given, "status": "executing"}
+            for result in step.results:
+                if result.id == call.id:
+                    answer = {"error" if result.failed else "output": result.text}
+                    part = {"functionResponse": {"id": call.id, "name": call.name, "response": answer}}
+                    told |= {"status": "error" if result.failed else "success", "result": [part]}
+            calls.append({**told, "timestamp": when(number)})
+        yield {**message, "toolCalls": calls}
+    yield {"id": "end", "timestamp": when(99), "type": "gemini", "content": session.final}
+
+
 OBSERVERS: dict[str, Writer] = {
+    "gemini-cli": gemini_cli,
     "otlp openinference": openinference,
     "langfuse": langfuse,
     "langsmith": langsmith,

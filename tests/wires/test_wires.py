@@ -40,6 +40,7 @@ SHOWN_AGAIN: Told = {"same_id": ("args-altered", "result-duplicate")}
 MODEL_AND_HOST: Told = {"same_id": ("call-id-duplicate", "args-altered")}  # what ran is beside what was asked
 THREADS: Told = {"orphan": ()}  # what came before may not be recorded, and the call may stand there
 
+HELD: Told = {"orphan": (), "twice_answered": ()}  # a result stands in its call
 PAGE: Told = {
     # The page answers in its next request, and its calls may stand in a message before.
     **dict.fromkeys(("unanswered", "orphan"), ()),
@@ -67,6 +68,7 @@ INSTEAD: dict[str, Told] = {
     "bedrock": OBJECTS,
     "managed-agents": OBJECTS | SHOWN_AGAIN,
     "otlp openinference": LISTS | SILENT,
+    "gemini-cli": OBJECTS | TABLELESS | HELD | {"same_id": ("args-altered",)},
     "langfuse": LISTS | SILENT,
     "otlp": EITHER | MODEL_AND_HOST | SILENT,
     "langsmith": EITHER | MODEL_AND_HOST | THREADS | SILENT,
