@@ -26,6 +26,7 @@ def scoped(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl
     `_session`, `_turn` and `_scope` (session, turn and pair_id together) are numbers, the same in both frames. Hashing
     the names in every group, window and join took 0.9 s of 36,000 calls, and takes 0.2 s once.
     """
+    calls = _adopted(calls)
     keys = pl.concat([calls.select(SCOPE), results.select(SCOPE)]).select(map(number, SCOPE))
     unsaid = results.select((pl.col("stage") == "post") & pl.col("turn").is_null()).to_series()
     if unsaid.any():
@@ -36,6 +37,20 @@ def scoped(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl
         _in_order(calls.hstack(numbers.slice(0, calls.height))),
         _in_order(results.hstack(numbers.slice(calls.height))),
     )
+
+
+def _adopted(calls: pl.DataFrame) -> pl.DataFrame:
+    """The sightings; a required action without an id is of the one call of its turn that has its name and arguments."""
+    if not calls["pair_id"].null_count():
+        return calls
+    lost = calls.with_row_index("_row").filter(pl.col("pair_id").is_null(), pl.col("stage") == "action")
+    if lost.is_empty():
+        return calls
+    like = ["session", "turn", "name", "text"]
+    shown = calls.filter(pl.col("pair_id").is_not_null(), pl.col("stage").is_in(["item", "done"]))
+    owners = shown.select(*like, "pair_id").unique().filter(pl.len().over(like) == 1)
+    found = lost.select("_row", *like).join(owners, on=like, how="inner", maintain_order="left")
+    return calls.with_columns(calls["pair_id"].scatter(found["_row"], found["pair_id"]))
 
 
 def _in_order(shown: pl.DataFrame) -> pl.DataFrame:

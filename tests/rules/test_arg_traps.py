@@ -88,6 +88,9 @@ CALL = 'call c1 find {"q":"a"}'
     [
         ('ok {"n":1}', []),
         ("ok All is well.", ["output-prose"]),
+        ("ok {'n': 1}", ["output-stringly"]),
+        ("ok None", ["output-stringly"]),
+        ("ok [object Object]", ["output-stringly"]),
         ('ok "{\\"n\\":1}"', ["output-double-encoded"]),
         ('ok raw {"n":1}', ["output-not-string"]),
         ('ok {"n":[1]}', ["output-schema-mismatch"]),

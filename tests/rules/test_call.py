@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -49,6 +51,29 @@ def test_an_item_id_is_another_name_space_than_a_call_id() -> None:
     assert found("item-id-duplicate", story) == []
     [hit] = found("item-id-duplicate", f"{TOOL}turn\ncall c1 f {{}}\n{added('c2', 'fc_c1', 'f')}end")
     assert "fc_c1" in hit["message"]
+
+
+def test_a_required_action_without_an_id_is_of_the_call_that_it_shows() -> None:
+    story = f'{TOOL}turn\nitem c1 f {{"a":1}}\naction c1 f {{"a":1}}\nresult c1 ok x\nend\nidle'
+    with_id = story_log(story.splitlines())[0].decode()
+    events = [json.loads(line) for line in with_id.splitlines()]
+    for event in events:
+        for action in event.get("session", {}).get("required_actions", ()):
+            del action["call_id"]
+    with TemporaryDirectory() as folder:
+        log = Path(folder, "log.jsonl")
+        log.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+        made = audit([str(log)], select=["CALL"])
+    assert made.frames["calls"].height == 1
+    assert made.findings.select("rule", "call_id").rows() == [("CALL003", "c1")]
+    assert "The required action for f has no call id" in made.findings["message"][0]
+
+
+def test_a_result_of_a_call_without_an_id_is_no_second_fault() -> None:
+    item = added("", "fc_1", "f")
+    post = '{"type":"agent.session.input.tool_result","turn_id":"t1","call_id":"","success":true,"output":"x"}'
+    [hit] = found("call-id-invalid", f"{TOOL}turn\n{item}event {post}\nend")
+    assert "The call of f" in hit["message"]
 
 
 @pytest.mark.parametrize(("call_id", "word"), [('""', "empty"), ("null", "no call id"), ('"  "', "empty")])
@@ -183,3 +208,19 @@ def test_a_key_stands_for_one_request() -> None:
     assert len(found("idempotency-key-misused", f"{story}exchange k 202 c1 ok x\nexchange k 202 c2 ok x\nend")) == 1
     assert found("idempotency-key-misused", f"{story}exchange k 202 c1 ok x\nexchange l 202 c2 ok x\nend") == []
     assert found("idempotency-key-misused", f"{story}exchange k 400 c1 ok x\nexchange l 202 c1 ok x\nend") == []
+
+
+def test_a_success_with_an_error_has_lost_nothing_on_the_way() -> None:
+    """One contradiction is one finding: both ends show the same error beside the success."""
+    events = [
+        json.loads(line)
+        for line in story_log(f"{TOOL}turn\ncall c1 f {{}}\nresult c1 ok x\nend".splitlines())[0].splitlines()
+    ]
+    for event in events:
+        for shown in (event, event.get("item", {})):
+            if shown.get("type") in ("agent.session.input.tool_result", "function_call_output"):
+                shown["error"] = "boom"
+    with TemporaryDirectory() as folder:
+        log = Path(folder, "log.jsonl")
+        log.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+        assert audit([str(log)], select=["OUT"]).findings["rule"].to_list() == ["OUT007"]

@@ -40,12 +40,13 @@ _LIMITS: dict[str, tuple[int | None, str | None]] = {
     "claude-code-jsonl": (None, "^[a-zA-Z0-9_-]+$"),
 }
 
+_NO_ID = pl.col("call_id").is_null() | (pl.col("call_id").str.strip_chars() == "")
 _PLAIN = "^[a-zA-Z0-9_-]{1,64}$"
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Calls first, then results whose own id is missing or empty."""
-    return pl.concat([_calls(trace), _results(trace)])
+    """Calls first, then required actions of known calls and results whose own id is missing or empty."""
+    return pl.concat([_calls(trace), _actions(trace), _results(trace)])
 
 
 def _calls(trace: Trace) -> pl.DataFrame:
@@ -79,10 +80,31 @@ def _calls(trace: Trace) -> pl.DataFrame:
     )
 
 
+def _actions(trace: Trace) -> pl.DataFrame:
+    actions = staged(trace, "call_sightings", "action").filter(_NO_ID, pl.col("call").is_not_null())
+    if actions.is_empty():
+        return NONE
+    known = trace.calls.filter(~_NO_ID).select("call", "name")
+    found = actions.sort("seq", "event").unique("call", keep="first", maintain_order=True)
+    rows = found.select("call", "call_id", "event", "pointer", "wire").join(known, on="call", maintain_order="left")
+    return hits(
+        {
+            "call": row["call"],
+            "event": row["event"],
+            "pointer": _item(row["pointer"]),
+            "keyword": "call_id",
+            "message": f"The required action for {row['name'] or 'a tool'} {_wrong(row['call_id'], row['wire'])}.",
+            "hint": "Answer it under the id of its call, and ask whoever lists the actions to name it.",
+        }
+        for row in rows.iter_rows(named=True)
+    )
+
+
 def _results(trace: Trace) -> pl.DataFrame:
     posts = staged(trace, "result_sightings", "post")
-    empty = posts["call_id"].is_null() | (posts["call_id"].str.strip_chars() == "")
-    found = posts.filter(empty & (posts["wire"] == "openai-agents-api"))
+    # Where the call itself has no id, its result cannot have one.
+    called = trace.calls.filter(_NO_ID)["session"].unique()
+    found = posts.filter(_NO_ID, pl.col("wire") == "openai-agents-api", ~pl.col("session").is_in(called.implode()))
     return hits(
         {
             "session": row["session"],

@@ -64,7 +64,7 @@ def check(trace: Trace) -> pl.DataFrame:
             "result": row["result"],
             "call": row["call"],
             "keyword": row["status"],
-            "message": f"The result of {row['call_id']} was sent after its turn or request had been {row['status']}.",
+            "message": f"The result of {row['call_id']} was sent after its turn or request had ended: {row['status']}.",
             "hint": "Check what the tool has changed: the model never saw this result.",
             "related": [place(row["end"], "", "end")] if row["end"] is not None else None,
         }

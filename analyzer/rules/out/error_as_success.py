@@ -123,6 +123,8 @@ def _failure(value: dict[str, Any]) -> str | None:
 
 def _lost(trace: Trace) -> pl.DataFrame:
     shown = trace.result_sightings
+    # A success that carries an error contradicts itself, and has lost nothing on the way.
+    shown = shown.filter(~(shown["success"] & shown["error"].is_not_null()).fill_null(value=False))
     failed = shown.filter(~shown["success"])["result"].unique()
     passed = shown.filter(shown["success"] & shown["result"].is_in(failed.implode()))["result"].unique()
     if passed.is_empty():

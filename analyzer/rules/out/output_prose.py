@@ -24,6 +24,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.hits import hits
+from analyzer.rules.out.output_stringly import spelled
 from analyzer.rules.payloads import layers, opens_json, short
 from analyzer.rules.results import breaking
 from analyzer.trace import Trace
@@ -43,6 +44,7 @@ def check(trace: Trace) -> pl.DataFrame:
         .filter(
             pl.col("container").is_in(["text", "parts"]),
             ~free,
+            ~spelled(pl.col("text")),
             ~pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])"),
         )
     )
@@ -65,6 +67,7 @@ def check(trace: Trace) -> pl.DataFrame:
         alone = ", and no structuredContent stands beside it" if wire == "mcp-jsonrpc" else ""
         promised = "an object" if kind == "object" else "a list"
         what = "JSON inside a code fence" if fenced else f"the text {short(value.strip(), 50)}"
+        what = what if value.strip() else "empty"
         found.append(
             {
                 "result": result,

@@ -294,7 +294,19 @@ def test_output_stringly_literals_without_a_contract(text: str, confidence: str 
     assert hit["confidence"] is None
 
 
-@pytest.mark.parametrize("text", ['{"a":"1"}', "it's ('quoted') here", "[1, 2]", "None of them", "def f(a='b')"])
+def test_a_literal_beside_other_results_of_json_is_more_than_a_hint() -> None:
+    other = [result('{"a": 1}', result=2), result("{'a': 1}", result=3, tool="function::other")]
+    told = [
+        (hit["result"], hit["confidence"])
+        for hit in hits(output_stringly.check, trace(results=[result("{'a': 1}"), *other]))
+    ]
+    assert told == [(1, None), (3, "hint")]
+    assert [hit["result"] for hit in hits(output_stringly.check, trace(results=[result("None"), *other]))] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":"1"}', "None", "it's ('quoted') here", "[1, 2]", "None of them", "def f(a='b')"]
+)
 def test_output_stringly_leaves_alone(text: str) -> None:
     assert hits(output_stringly.check, trace(results=[result(text)])) == []
 
