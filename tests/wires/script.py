@@ -145,8 +145,10 @@ def _same_id(name: str) -> Fault:
     )
 
 
-def _bulb(most: int) -> tuple[tuple[str, dict[str, Any]], ...]:
-    """A table with another tool, of which no contract file speaks."""
+def bulbs(most: int | None) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """A table with another tool, of which no contract file speaks, unless it is not offered."""
+    if most is None:
+        return ((TOOL, SCHEMA),)
     member = {"type": "integer", "minimum": 1, "maximum": most}
     schema = {"type": "object", "properties": {"bulb": member}, "required": ["bulb"], "additionalProperties": False}
     return ((TOOL, SCHEMA), ("find_bulb", schema))
@@ -156,7 +158,7 @@ def _table_at(*told: str, first: int, then: int, asked: int) -> Callable[[str], 
     """The schema of a tool changes between the first step and the faulty one."""
 
     def plant(name: str) -> Fault:
-        tools, later = _bulb(first), _bulb(then)
+        tools, later = bulbs(first), bulbs(then)
         good, bad, last = _with(name, _step(f"{name}_bad", f'{{"bulb":{asked}}}', tool="find_bulb")).steps
         steps = (replace(good, tools=tools), replace(bad, tools=later), replace(last, tools=later))
         return Fault(Session(name, steps), frozenset(told))
@@ -167,7 +169,7 @@ def _table_at(*told: str, first: int, then: int, asked: int) -> Callable[[str], 
 def _withdrawn(name: str) -> Fault:
     bulb = ' {"bulb":3}'.strip()
     good, bad, last = _with(name, _step(f"{name}_bad", bulb, tool="find_bulb")).steps
-    first = replace(good, tools=_bulb(9), calls=(*good.calls, Call(f"{name}_before", "find_bulb", bulb)))
+    first = replace(good, tools=bulbs(9), calls=(*good.calls, Call(f"{name}_before", "find_bulb", bulb)))
     first = replace(first, results=(*good.results, Result(f"{name}_before")))
     return Fault(Session(name, (first, bad, last)), frozenset({"tool-not-advertised"}))
 
