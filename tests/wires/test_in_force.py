@@ -46,8 +46,8 @@ def test_each_call_is_judged_by_the_table_of_its_moment(wire: str, tmp_path: Pat
     chance = random.Random(wire)
     expected: dict[str, str] = {}
     for number in range(30):
-        session, verdicts = _session(f"s{number}", chance)
-        expected |= verdicts
+        session, wanted = _session(f"s{number}", chance)
+        expected |= wanted
         lines = (json.dumps(record) + "\n" for record in TABLES[wire](session))
         (tmp_path / f"{session.name}.jsonl").write_text("".join(lines), encoding="utf-8")
     made = audit([str(tmp_path)])
