@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from analyzer.cli import console, own_reports, targets
+from analyzer.cli import console, holding, own_reports, targets
 from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 from analyzer.redaction import current, read_key, redacting
@@ -116,6 +116,8 @@ def audited(
     from analyzer.auditing import audit
     from analyzer.cli.progress import progress
 
+    if keep_frames and given["session"] is None and (told := holding.warning(_holder(), given["paths"])):
+        console.complain(told)
     with progress() as step:
         done = audit(
             given["paths"],
@@ -136,6 +138,12 @@ def audited(
     if session is not None and not done.summary["sessions"] and any(each["format"] for each in done.inputs):
         raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
     return done
+
+
+def _holder() -> str:
+    context = click.get_current_context(silent=True)
+    name = context.info_name if context is not None else "audit"
+    return "--save" if name == "audit" else f"`{name}`"
 
 
 _TOLD = 20  # of what could not be read: the rest of a large folder is counted

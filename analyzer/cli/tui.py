@@ -8,7 +8,7 @@ from typing import Unpack
 
 import click
 
-from analyzer.cli import console, exits, logs
+from analyzer.cli import console, exits, holding, logs
 from analyzer.cli.given import Given
 from analyzer.errors import UsageError
 
@@ -64,6 +64,7 @@ def command(
         ascii_only=ascii_only,
         theme=theme,
         keymap=keymap,
+        warning=holding.warning("the workspace", given["paths"]),
     )
     if case is None:
         return exits.CLEAN

@@ -1,4 +1,4 @@
-"""The manual of a rule as Markdown, for viewers that show it beside a finding."""
+"""The manual of a rule: as Markdown for viewers that show it beside a finding, and as paragraphs to be wrapped."""
 
 from __future__ import annotations
 
@@ -20,6 +20,19 @@ def summary(manual: str) -> str:
         if block.startswith("**What it says:**"):
             return block.removeprefix("**What it says:**").strip()
     return manual.partition("\n")[0]
+
+
+def paragraphs(manual: str) -> list[str]:
+    """The manual's paragraphs and headings, one a line however long; the lines of examples stay as they are."""
+    out: list[str] = []
+    flowing = False  # the last line can be gone on with
+    for line in manual.splitlines():
+        if flowing and line and not line.startswith("    ") and not _HEADING.match(line):
+            out[-1] += f" {line}"
+        else:
+            out.append(line)
+            flowing = bool(line) and not line.startswith("    ")
+    return out
 
 
 def _blocks(manual: str) -> Iterator[str]:

@@ -26,18 +26,21 @@ def run(
     theme: str | None = None,
     keymap: str | None = None,
     follow: bool = False,
+    warning: str = "",
 ) -> Case | None:
     """Open the workspace on logs, folders or one saved audit, and return what it showed when it is left.
 
     None where it was left before anything was read.
 
-    `asked` are further arguments of `analyzer.audit`: contracts, settings, suppressions and so on.
+    `asked` are further arguments of `analyzer.audit`: contracts, settings, suppressions and so on. `warning` is said
+    while the logs are read.
     Raises UsageError, ConfigurationError or InputError for what cannot be opened.
     """
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     app = workspace(
         paths, asked=asked, session=session, ascii_only=ascii_only, theme=theme, keymap=keymap, follow=follow
     )
+    app.warning = warning
     app.run()
     if app.failed is not None:
         raise app.failed
@@ -70,7 +73,7 @@ def workspace(
     name = title if len(paths) == 1 else f"{title} and {len(paths) - 1} more"
 
     def open_case(progress: Callable[[str, int, int], None], so_far: Callable[[Case], None]) -> Case:
-        from analyzer.tui.case import of_audit, open_saved
+        from analyzer.tui.opening import of_audit, open_saved
 
         if saved:
             return open_saved(paths[0])

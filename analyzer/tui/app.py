@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from analyzer.tui.host import Host, Spot
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Opener = Callable[[Callable[[str, int, int], None], Callable[["Case"], None]], "Case"]
 """Opens what is to be seen: calls the first with how far it is, the second with what there is to see so far."""
+_PATIENCE = 3  # seconds that need no clock
+_READ_AT_EASE = 15.0  # seconds that a warning stands
 _FOLLOWED = 1.0  # seconds between two looks at a growing log
 
 
@@ -50,6 +53,9 @@ class AuditApp(Host):
         self._follow = tuple(follow)
         self._following = False
         self._sizes: list[int] = []
+        self._stage, self._since = self.loading, 0.0
+        self.warning = ""
+        """Said while the logs are read."""
 
     # --- opening ---
 
@@ -63,9 +69,13 @@ class AuditApp(Host):
         self.set_class(self.glyphs is ASCII, "-ascii")
         self.push_screen(Overview())
         self.call_after_refresh(self._read)
+        self.set_interval(1.0, self._tick)
 
     def _read(self) -> None:
-        self._sizes = self._measure()
+        if self.warning:
+            self.notify(self.warning, severity="warning", timeout=_READ_AT_EASE)
+            self.warning = ""
+        self._sizes, self._since = self._measure(), monotonic()
 
         def progress(stage: str, done: int, whole: int) -> None:
             share = f" {done * 100 // whole} %" if whole else ""
@@ -81,10 +91,18 @@ class AuditApp(Host):
 
     def _say_progress(self, text: str) -> None:
         if self.loading:
-            self.loading = text
-            for screen in self.screen_stack:
-                if isinstance(screen, Place):
-                    screen.title_line()
+            self._stage = text
+            self._tick()
+
+    def _tick(self) -> None:
+        """Say how far it is, and for how long: one long file is one step, however long."""
+        if not self.loading:
+            return
+        waited = int(monotonic() - self._since)
+        self.loading = f"{self._stage}, {waited} s" if waited >= _PATIENCE else self._stage
+        for screen in self.screen_stack:
+            if isinstance(screen, Place):
+                screen.title_line()
 
     def _opened(self, case: Case) -> None:
         self.loading = ""
@@ -135,7 +153,7 @@ class AuditApp(Host):
 
     def _look_again(self) -> None:
         if not self.loading and self._measure() != self._sizes:
-            self.loading = "reading on"
+            self.loading = self._stage = "reading on"
             self._read()
 
     # --- ways ---

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer import frames
 from analyzer.errors import EvidenceUnavailable, InputError
 from analyzer.report.untold import Untold
 
@@ -78,6 +76,14 @@ class Case:
     def found(self) -> pl.DataFrame:
         """FINDINGS as they are."""
         return self.scan("findings").collect()
+
+    def first_look(self, session: str) -> int | None:
+        """The row of `found` that the report would name first in this session; None where there is none."""
+        from analyzer.report.text import faults
+
+        mine = self.found.with_row_index("index").filter(pl.col("session") == session)
+        ranked = faults(mine.drop("index"))
+        return int(mine["index"][ranked["row"][0]]) if ranked.height else None
 
     def audit_of(self, findings: pl.DataFrame) -> Audit:
         """An audit that holds these rows of FINDINGS only, as reports want it."""
@@ -310,45 +316,3 @@ def document(raw: bytes) -> bytes:
         line for line in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n") if line.startswith(b"data:")
     ]
     return b"\n".join(line[5:].removeprefix(b" ") for line in lines) if lines else raw
-
-
-# --- opening ---
-
-
-def open_saved(path: str) -> Case:
-    """A saved audit, of which nothing is read yet but its summary. Raises InputError."""
-    folder = Path(path)
-    try:
-        kept = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
-        summary, inputs = kept["summary"], kept["inputs"]
-        rest = (kept.get(name) or () for name in ("unrecognised", "problems", "notes"))
-        untold = Untold.told(inputs, *rest)
-        crashed = [_crashed(rule, trouble) for rule, trouble in kept.get("crashed") or ()]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"not a saved audit: {error}", file=path) from error
-
-    def scan(name: str) -> pl.LazyFrame:
-        schema = frames.SAVED.get(name)
-        file = folder / f"{name}.parquet"
-        if file.is_file():
-            return pl.scan_parquet(file, glob=False)
-        return (schema or pl.Schema({})).to_frame().lazy()
-
-    return Case(path, scan, summary, inputs, untold=untold, crashed=crashed, folder=folder)
-
-
-def of_audit(title: str, audit: Audit) -> Case:
-    """The case of an audit just made."""
-
-    def scan(name: str) -> pl.LazyFrame:
-        if name == "findings":
-            return audit.findings.lazy()
-        frame = audit.frames.get(name)
-        return (frames.SAVED[name].to_frame() if frame is None else frame).lazy()
-
-    crashed = [_crashed(rule, error) for rule, error in audit.crashed]
-    return Case(title, scan, audit.summary, audit.inputs, untold=Untold.of(audit), crashed=crashed)
-
-
-def _crashed(rule: str, trouble: str) -> str:
-    return f"the rule {rule} crashed: {trouble}"

@@ -52,7 +52,7 @@ def sessions(glyphs: Glyphs) -> list[Column]:
         Column("errors", f"{glyphs.error} err", 7, counted(glyphs, "error"), right=True),
         Column("warnings", f"{glyphs.warning} warn", 7, counted(glyphs, "warning"), right=True),
         Column("infos", f"{glyphs.info} info", 7, counted(glyphs, "info"), right=True),
-        Column("activity", "activity", 0, lambda value: (value or "", "key")),
+        Column("activity", "activity", 0, lambda value: (value or "", "key"), most=24),
     ]
 
 

@@ -18,6 +18,7 @@ _SHORT = {
     "id": "call_id",
     "p": "pointer",
 }
+_DIGESTS = ("group", "fingerprint")  # any few digits stand in one of thousands
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -28,13 +29,14 @@ class FilterError(ValueError):
 def order(frame: pl.DataFrame, text: str) -> pl.Series | None:
     """The numbers (UInt32) of the rows that a filter keeps, in its order; None where it keeps all as they are.
 
-    Words are separated by blanks and all have to hold: `word` (in any text column, whatever the case), `column:word`
-    (contains), `column=value`, `column!=value`, `<`, `>`, `<=`, `>=`, `column~regex`; `!` turns a word round,
-    `sort:column` or `sort:-column` sorts. Nothing is quoted: quotes and backslashes stand for themselves.
+    Words are separated by blanks and all have to hold: `word` (in any text column but digests, whatever the case),
+    `column:word` (contains), `column=value`, `column!=value`, `<`, `>`, `<=`, `>=`, `column~regex`; `!` turns a word
+    round, `sort:column` or `sort:-column` sorts. Nothing is quoted: quotes and backslashes stand for themselves.
 
     Raises:
         FilterError: a word that cannot be read, or a column that is not there.
     """
+    words = {name: kind for name, kind in frame.schema.items() if name not in _DIGESTS}
     keep: list[pl.Expr] = []
     sorts: list[tuple[str, bool]] = []
     for word in text.split():
@@ -45,7 +47,7 @@ def order(frame: pl.DataFrame, text: str) -> pl.Series | None:
         if name == "sort":
             sorts.append((_column(frame.schema, value.lstrip("-"), word), value.startswith("-")))
             continue
-        term = holds(frame.schema, value.lower()) if name is None else _term(frame.schema, name, operator, value, word)
+        term = holds(words, value.lower()) if name is None else _term(frame.schema, name, operator, value, word)
         keep.append(~term if inverted else term)
     if not keep and not sorts:
         return None

@@ -169,10 +169,10 @@ class Lines(ScrollView, can_focus=True):
         blank = self._style("")
         row = y + self.scroll_offset.y - self._top
         if y < self._top:
-            spans: list[Span] | None = self.model.header(width - 1)
+            spans: list[Span] | None = self.model.header(width - 1 + self.shift)
             row = -1
         else:
-            spans = self.model.spans(row, width - 1) if 0 <= row < self.model.height else None
+            spans = self.model.spans(row, width - 1 + self.shift) if 0 <= row < self.model.height else None
         if spans is None:
             return Strip.blank(width, blank)
         chosen = row == self.cursor and self.can_focus

@@ -38,6 +38,10 @@ class Prompt(ModalScreen[str | None]):
             field.cursor_blink = False
             yield field
 
+    def on_mount(self) -> None:
+        """What was said before would cover the question."""
+        self.app.clear_notifications()
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer."""
         self.dismiss(event.value)
@@ -60,6 +64,10 @@ class Choice(ModalScreen[str | None]):
         words = "   ".join(f"{key} {word}" for key, word in self._choices.items())
         with Vertical():
             yield _asked(f"{self._title}:  {words}   esc nothing")
+
+    def on_mount(self) -> None:
+        """What was said before would cover the question."""
+        self.app.clear_notifications()
 
     def on_key(self, event: Key) -> None:
         """Take the key."""

@@ -1,4 +1,4 @@
-"""The query bar's engine: JSONPath or JMESPath over one value or over the records of many events, cancellable.
+"""The expressions of the query bar: JSONPath, JMESPath or a JSON Pointer, and the values that they run on.
 
 Strings that hold JSON objects or arrays are read as these, as the panes show them.
 """
@@ -7,27 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from analyzer.errors import AnalyzerError
-from analyzer.pointer import pointer_of_path
+from analyzer import pointer
 from analyzer.tui.case import document
-from analyzer.visible import visible_value
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from analyzer.tui.case import Case
-
-MOST_HITS = 10_000
-SECONDS = 5.0
-_LOOK_UP = 2_000  # events between two looks at the clock
-_POSTED = 0.25  # seconds between partial results
-_MOST_BYTES = 16 << 20  # of a record that is decoded
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 
 
@@ -40,29 +27,41 @@ class QueryError(ValueError):
         self.column = column
 
 
-class Hit(NamedTuple):
-    """One match: in which event (None: in the one shown) of which session, at which normalized path.
-
-    The value is safe text.
-    """
-
-    event: int | None
-    session: str | None
-    seq: int | None
-    path: str
-    value: str
+class Unanswered(Exception):
+    """The expression cannot be run on this value; the text says why."""
 
 
 class Query:
-    """A compiled expression. Raises QueryError."""
+    """A compiled expression. Raises QueryError. `find` gives paths and values of its matches, or raises Unanswered."""
+
+    find: Callable[[Any], Iterator[tuple[str, Any]]]
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.language = "JSONPath" if text.startswith("$") else "JMESPath"
         if text.startswith("$"):
+            self.language = "JSONPath"
             self._compile_path(text)
+        elif text.startswith("/"):  # as reports write places
+            self.language = "JSON Pointer"
+            self._compile_pointer(text)
         else:
+            self.language = "JMESPath"
             self._compile_jmes(text)
+
+    def _compile_pointer(self, text: str) -> None:
+        try:
+            self.names = [step for step in pointer.parts(text) if not step.isdigit()]
+        except ValueError as error:
+            raise QueryError("no JSON Pointer: ~ stands as ~0 in it", text.index("~")) from error
+
+        def find(value: Any) -> Iterator[tuple[str, Any]]:
+            try:
+                found = pointer.resolve(value, text)
+            except LookupError:
+                return
+            yield pointer.path(text, value), found
+
+        self.find = find
 
     def _compile_path(self, text: str) -> None:
         import jsonpath_rfc9535 as jsonpath
@@ -78,10 +77,12 @@ class Query:
             try:
                 for node in query.finditer(value):
                     yield node.path(), node.value
-            except (jsonpath.JSONPathError, RecursionError):  # a value too deep for `..`
-                return
+            except RecursionError as error:
+                raise Unanswered("it is nested too deeply for this expression") from error
+            except jsonpath.JSONPathError as error:
+                raise Unanswered(str(error.args[0])) from error
 
-        self.find: Callable[[Any], Iterator[tuple[str, Any]]] = find
+        self.find = find
 
     def _compile_jmes(self, text: str) -> None:
         import jmespath
@@ -101,19 +102,14 @@ class Query:
         def find(value: Any) -> Iterator[tuple[str, Any]]:
             try:
                 found = query.search(value)
-            except (JMESPathError, RecursionError, TypeError, ValueError, ArithmeticError):  # functions of wrong types
-                return
+            except RecursionError as error:
+                raise Unanswered("it is nested too deeply for this expression") from error
+            except (JMESPathError, TypeError, ValueError, ArithmeticError) as error:  # functions of wrong types
+                raise Unanswered(str(error)) from error
             if found is not None:
                 yield f"${path}" if steps is not None else "", found
 
         self.find = find
-
-    def of_record(self, raw: bytes) -> Iterator[tuple[str, Any]]:
-        """Path and value of the matches in a record's bytes."""
-        if self.may_match(raw):
-            value = decode(raw)
-            if value is not None:
-                yield from self.find(value)
 
     def may_match(self, raw: bytes) -> bool:
         """Whether a record can match at all: the names of the expression stand in it, as far as bytes tell."""
@@ -172,71 +168,9 @@ def decode(raw: bytes) -> Any:
     return value
 
 
-def over_value(
-    query: Query, value: Any, prefix: str = "$", *, session: str | None = None, seq: int | None = None
-) -> list[Hit]:
-    """The matches in one value; `prefix` is its path in its record, `session` and `seq` say which record that is."""
-    hits = []
-    for path, found in query.find(value):
-        hits.append(Hit(None, session, seq, prefix + path[1:] if path else "", visible_value(found, limit=300)))
-        if len(hits) >= MOST_HITS:
-            break
-    return hits
-
-
-def over_events(
-    query: Query,
-    case: Case,
-    events: pl.Series | None,
-    post: Callable[[list[Hit], str], None],
-    cancelled: Callable[[], bool],
-) -> None:
-    """The matches in the records of events (by number; None: all), posted as they come with words on the state.
-
-    It stops at `MOST_HITS` matches or after `SECONDS`, and says so.
-    """
-    import polars as pl
-
-    hits: list[Hit] = []
-    started = posted = time.monotonic()
-    table = case.scan("events").select("event", "source", "offset", "length").collect()
-    who = case.events.select(pl.col("session").cast(pl.String), "seq")
-    if events is not None:
-        kept = table["event"].is_in(events.implode())
-        table, who = table.filter(kept), who.filter(kept)
-    seen, lost = None, 0
-    for at in range(0, table.height, _LOOK_UP):
-        rows = zip(table[at : at + _LOOK_UP].iter_rows(), who[at : at + _LOOK_UP].iter_rows(), strict=True)
-        for (event, source, offset, length), (session, seq) in rows:
-            if (source, offset) == seen or length > _MOST_BYTES:
-                continue
-            seen = (source, offset)
-            try:
-                raw = case.fetch(source, offset, length)
-            except AnalyzerError:
-                lost += 1
-                continue
-            for path, found in query.of_record(raw):
-                hits.append(Hit(event, session, seq, path, visible_value(found, limit=300)))
-                if len(hits) >= MOST_HITS:
-                    post(hits, f"stopped at {MOST_HITS:,}; narrow the scope")
-                    return
-        now = time.monotonic()
-        if cancelled():
-            return
-        if now - started > SECONDS:
-            done = min(at + _LOOK_UP, table.height)
-            post(hits, f"stopped after {SECONDS:.0f} s at {done:,} of {table.height:,} events; narrow the scope")
-            return
-        if now - posted > _POSTED:
-            posted = now
-            post(list(hits), f"searching, {at * 100 // table.height} %")
-    post(hits, f"{lost:,} records unavailable" if lost else "")
-
-
 def pointer_of(path: str) -> str:
     """The JSON Pointer of a hit's path; "" where it has none."""
     try:
-        return pointer_of_path(path) if path else ""
+        return pointer.pointer_of_path(path) if path else ""
     except ValueError:
         return ""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Span = tuple[str, str]  # safe text, name of its style
 WINDOW = 512
 _LEAST, _NAME = 30, 11  # cells that the last column has, and those that a name keeps
+_NAMED = 400  # characters of a name that are looked at
+_WIDE = 40  # cells that a name can use: a word and a UUID or a digest
 
 
 class Model(Protocol):
@@ -48,6 +50,7 @@ class Column(NamedTuple):
     look: Callable[[Any], Span] | None = None
     middle: bool = False  # elide long values in the middle: both ends of a path matter
     right: bool = False  # a number: its end matters
+    most: int = 0  # cells that the last column can use: what is left beyond them goes to names (0: it uses all)
 
 
 class FrameRows:
@@ -106,12 +109,13 @@ class FrameRows:
         return out
 
     def find(self, needle: str, start: int, step: int) -> int | None:
-        """The next line that holds the text in any text column."""
+        """The next line that holds the text in a text column with a title: what one looks for can be seen."""
         import polars as pl
 
         from analyzer.tui.filters import holds
 
-        frame = self.frame if self.order is None else self.frame[self.order]
+        shown = self.frame.select(column.name for column in self.columns if column.title)
+        frame = shown if self.order is None else shown[self.order]
         lines = frame.select(pl.arg_where(holds(frame.schema, needle))).to_series()
         hits = lines.filter(lines >= start) if step > 0 else lines.filter(lines <= start)
         return None if hits.is_empty() else int(hits[0 if step > 0 else -1])
@@ -123,8 +127,14 @@ class FrameRows:
             if over > 0 and column.width > _NAME and not column.right:
                 widths[n] -= min(over, column.width - _NAME)
                 over -= column.width - widths[n]
-        left = max(_LEAST, width - sum(widths) - len(widths))
-        return [size or left for size in widths]
+        left = width - sum(widths) - len(widths)
+        spare = left - self.columns[-1].most if self.columns[-1].most else 0
+        for n, column in enumerate(self.columns):  # and in a wide one they get what nobody else can use
+            if spare > 0 and column.middle:
+                widths[n] += min(spare, _WIDE - column.width)
+                left -= widths[n] - column.width
+                spare -= widths[n] - column.width
+        return [size or max(_LEAST, left) for size in widths]
 
 
 class TextRows:
@@ -168,10 +178,10 @@ def plain(value: Any, size: int, *, middle: bool = False) -> str:
         return ""
     if isinstance(value, datetime):
         return f"{value:%m-%d %H:%M:%S}"
-    text = str(value)
+    text = visible(str(value), limit=_NAMED if middle else max(size, 1))  # first safe, then cut: half a secret is not masked
     if middle and len(text) > size > 8:
-        text = f"{text[: size // 3]}…{text[len(text) - (size - size // 3 - 1) :]}"
-    return visible(text, limit=max(size, 1))
+        return f"{text[: size // 3]}…{text[len(text) - (size - size // 3 - 1) :]}"
+    return f"{fit(text, size - 1).rstrip()}…" if len(text) > size > 1 else text
 
 
 def fit(text: str, size: int, *, right: bool = False) -> str:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.tui import columns, filters
-from analyzer.tui.case import Case, open_saved
+from analyzer.tui.case import Case
 from analyzer.tui.lanes import LaneRows, Lanes, sparkline
+from analyzer.tui.opening import open_saved
 from analyzer.tui.rows import WINDOW, Column, FrameRows, fit, plain
 from analyzer.tui.theme import ASCII, UNICODE
 
@@ -101,6 +102,16 @@ def test_find_goes_both_ways_and_only_over_what_is_kept() -> None:
     assert (rows.find("bash", 0, 1), rows.find("bash", 2, -1), rows.find("read", 0, 1)) == (1, 2, None)
 
 
+def test_what_is_found_is_what_can_be_seen() -> None:
+    frame = pl.DataFrame({"fingerprint": ["4999", "a"], "file": ["b", "4999.jsonl"], "message": ["x", "y 4999"]})
+    starred = Column("fingerprint", "", 1, lambda _: ("", ""))
+    rows = FrameRows(frame, [starred, Column("message", "message", 0)])
+    assert rows.find("4999", 0, 1) == 1
+    assert rows.find("jsonl", 0, 1) is None
+    assert filters.order(frame, "4999").to_list() == [1], "nor does a bare word mean digits of a digest"  # type: ignore[union-attr]
+    assert filters.order(frame, "fingerprint:4999").to_list() == [0]  # type: ignore[union-attr]
+
+
 @given(st.text(max_size=40), st.integers(1, 30), st.booleans())
 def test_cells_have_exactly_their_width(text: str, size: int, middle: bool) -> None:
     from rich.cells import cell_len
@@ -114,6 +125,21 @@ def test_a_narrow_table_keeps_room_for_its_last_column() -> None:
     rows = FrameRows(pl.DataFrame({"a": ["x"], "b": ["y"]}), [Column("a", "a", 40), Column("b", "b", 0)])
     (first, _), (last, _) = rows.spans(0, 50)
     assert (len(first), len(last)) == (19, 31)
+
+
+def test_a_wide_table_gives_names_what_nobody_else_can_use() -> None:
+    frame = pl.DataFrame({"a": ["x" * 36], "b": ["y"]})
+    rows = FrameRows(frame, [Column("a", "a", 20, middle=True), Column("b", "b", 0, most=24)])
+    assert rows.spans(0, 100)[0][0] == f"{'x' * 36}     "
+    assert len(rows.spans(0, 46)[0][0]) == 21, "not before the others have theirs"
+    assert sum(len(text) for text, _ in rows.spans(0, 100)) == sum(len(text) for text, _ in rows.header(100) or ())
+
+
+def test_what_is_cut_says_so_and_a_secret_is_masked_before() -> None:
+    assert (plain("date_currency_134", 11), plain("date", 4)) == ("date_curre…", "date")
+    secret = f"sk-proj-{'A1b2C3d4E5' * 6}"
+    assert "A1b2" not in plain(secret, 14, middle=True) + plain(secret, 12)
+    assert "3d4E5" not in plain(secret, 20, middle=True)
 
 
 # --- lanes ---

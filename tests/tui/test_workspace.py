@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from analyzer.errors import InputError
+from analyzer.rules.catalogue import find_rule
 from analyzer.tui import workspace
 from analyzer.tui.app import AuditApp
 from analyzer.tui.lines import Lines
@@ -216,6 +217,30 @@ def test_the_query_bar_is_live_scoped_and_keeps_the_last_good_result(plain_audit
             assert "filter: hits" in driver.text()
             await driver.press("escape", "escape")
             await driver.until(lambda: driver.pane("rows").model.height == 1000)
+
+    run(story())
+
+
+def test_without_a_hit_the_keys_go_on_into_the_expression(plain_audit: Path) -> None:
+    async def story() -> None:
+        async with opened(plain_audit) as driver:
+            await driver.press("enter", "colon")
+            await driver.type("$..pth")
+            await driver.press("enter")
+            await driver.until(lambda: "0 matches" in driver.text())
+            assert driver.app.focused is driver.workspace.bar.field
+            await driver.type("[")
+            await driver.press("enter")
+            assert driver.app.focused is driver.workspace.bar.field, "nor with a mistake in it"
+            await driver.press("ctrl+u")
+            await driver.type("abs(type)")
+            await driver.until(lambda: "cannot be run on it" in driver.text())
+            assert "invalid type" in driver.text()
+            await driver.press("ctrl+u")
+            await driver.type("/item/arguments/path")
+            await driver.strike("enter")  # before it has run
+            await driver.until(lambda: driver.app.focused is driver.pane("hits"))
+            assert "$['item']['arguments']['path']" in driver.chosen("hits")
 
     run(story())
 
@@ -564,16 +589,17 @@ def test_a_record_over_the_gate_is_shown_when_asked(tmp_path: Path, monkeypatch:
 def test_leaving_works_while_it_is_still_reading(plain_audit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
-    from analyzer.tui import case
+    from analyzer.tui import opening
+    from analyzer.tui.case import Case
 
     gate = threading.Event()
-    really = case.open_saved
+    really = opening.open_saved
 
-    def slow(path: str) -> case.Case:
+    def slow(path: str) -> Case:
         gate.wait(20)
         return really(path)
 
-    monkeypatch.setattr(case, "open_saved", slow)
+    monkeypatch.setattr(opening, "open_saved", slow)
 
     async def story() -> None:
         async with opened(plain_audit, wait=False) as driver:
@@ -648,6 +674,53 @@ def test_a_prompt_leaves_what_it_asks_about_on_the_screen(plain_audit: Path) -> 
                 assert "ARG001" in driver.text()
                 assert asked in driver.text()
                 await driver.press("escape")
+
+    run(story())
+
+
+def test_a_session_opens_where_to_look_first_and_its_message_can_be_read_across() -> None:
+    samples = Path(__file__).parents[2] / "sample_traces"
+
+    async def story() -> None:
+        incident = samples / "3-incident.envelopes.ndjson"
+        async with opened(incident, size=(80, 24), asked={"contracts": [str(samples / "contracts.json")]}) as driver:
+            assert "RUN001" in driver.chosen("rows"), "it is third in the session, and first in the report"
+            assert "/order_id is" not in driver.text().split("╰")[0]
+            await driver.press(*["l"] * 12)
+            assert "/order_id is" in driver.text().split("╰")[0]
+
+    run(story())
+
+
+def test_what_was_said_does_not_cover_a_question(plain_audit: Path) -> None:
+    async def story() -> None:
+        async with opened(plain_audit) as driver:
+            await driver.press("enter", "escape", "escape")
+            assert "this is the first screen" in driver.text()
+            await driver.press("f")
+            await driver.type("err>0")
+            assert "err>0" in driver.text()
+            assert "this is the first screen" not in driver.text()
+            await driver.press("escape", "escape", "enter", "colon")
+            assert "this is the first screen" not in driver.text()
+
+    run(story())
+
+
+def test_the_manual_is_wrapped_between_words(plain_audit: Path) -> None:
+    async def story() -> None:
+        async with opened(plain_audit, size=(90, 30)) as driver:
+            await driver.press("enter", "r")
+            lines = [
+                "".join(text for text, _ in driver.pane("text").model.spans(row, 80))
+                for row in range(driver.pane("text").model.height)
+            ]
+            assert max(map(len, lines)) <= 85
+            manual = find_rule("ARG001").manual  # type: ignore[union-attr]
+            assert "".join("".join(lines[2:]).split()) == "".join(manual.split())
+            words = set(manual.split())
+            assert {word for line in lines[4:8] for word in line.split()} <= words, "no word of a paragraph is cut"
+            assert '    call c1 get_order {"id":"ord_204418 and all open","refund":true}' in lines
 
     run(story())
 

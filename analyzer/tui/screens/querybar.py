@@ -53,7 +53,11 @@ class QueryInput(Input):
 
     def __init__(self, names: Names) -> None:
         super().__init__(
-            id="query", placeholder="$.json.path or jmes.path", suggester=names, select_on_focus=False, compact=True
+            id="query",
+            placeholder="$.json.path, jmes.path or /json/pointer",
+            suggester=names,
+            select_on_focus=False,
+            compact=True,
         )
         self.cursor_blink = False
         self.past: list[str] = []
@@ -110,6 +114,7 @@ class QueryBar(Vertical):
         self.names = Names()
         self.scope = 1
         self._timer: Timer | None = None
+        self._waits = False  # for the typing to rest
         self._good: Query | None = None
 
     def compose(self) -> ComposeResult:
@@ -157,6 +162,11 @@ class QueryBar(Vertical):
         """Say how it went, in safe text."""
         self.query_one("#state", Bar).put(f" {text}")
 
+    def explain(self, reason: str) -> None:
+        """Say below the expression why it could not be run on what it was asked of; the reason may be foreign."""
+        self.query_one("#caret", Bar).put(f"{' ' * 18}{visible(reason, limit=110)}")
+        self.set_class(bool(reason), "-wrong")
+
     def rerun(self) -> None:
         """Run again, because what is shown changed."""
         if self.is_open and self._good is not None and self.scope < 2:
@@ -174,16 +184,21 @@ class QueryBar(Vertical):
         """Run now, and on to the hits."""
         event.stop()
         self.field.keep()
-        self.post_message(self.Left())
+        if self._timer is not None and self._waits:
+            self._timer.stop()
+            self._compile()
+        if not self.has_class("-wrong"):
+            self.post_message(self.Left())
 
     def _later(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(_PAUSE, self._compile)
+        self._timer, self._waits = self.set_timer(_PAUSE, self._compile), True
 
     def _compile(self) -> None:
         from analyzer.tui.query import Query, QueryError
 
+        self._waits = False
         text = self.field.value
         self.remove_class("-wrong")
         if not text.strip():

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from analyzer.tui.evidence import Shown
-    from analyzer.tui.query import Hit, Query
+    from analyzer.tui.query import Query
+    from analyzer.tui.searching import Found
 
 
 class Querying(Place):
@@ -27,6 +28,8 @@ class Querying(Place):
     on_screen: str
     only: pl.DataFrame | None
     shown: Shown | None
+    _searching = False
+    _onward = False  # the keys go to the hits as soon as there are any
 
     if TYPE_CHECKING:
 
@@ -49,6 +52,7 @@ class Querying(Place):
     def open_query(self, text: str | None, scope: int | None) -> None:
         """Open the query bar with an expression."""
         self.unzoom()
+        self.owner.clear_notifications()  # they would cover it
         self.add_class("-querying")
         self.bar.open(text, scope)
 
@@ -66,12 +70,16 @@ class Querying(Place):
             self.bar.cycle()
 
     def on_query_bar_left(self) -> None:
-        """On to the hits."""
-        self.enter_pane("hits")
+        """On to the hits, when there are any: without one the keys go on into the expression."""
+        if self._searching or not self.query_one("#hits", Lines).model.height:
+            self._onward = True
+        else:
+            self.enter_pane("hits")
 
     def on_query_bar_run(self, message: QueryBar.Run) -> None:
         """Run an expression over its scope in the background; hits appear as they come."""
         hits = self.query_one("#hits", Lines)
+        self._searching, self._onward = message.query is not None, False
         if message.query is None:
             self.cancel("query")
             hits.show(TextRows([]))
@@ -84,21 +92,22 @@ class Querying(Place):
         table, mode = self.table, self.on_screen
         raw = shown.model.raw if shown is not None and shown.model is not None else b""
 
-        def post(found: list[Hit], state: str) -> None:
-            self.owner.post(lambda: self._hits(found, state, query))
+        def post(found: Found) -> None:
+            self.owner.post(lambda: self._hits(found, query))
 
-        def work(stale: Callable[[], bool]) -> tuple[list[Hit], str] | None:
+        def work(stale: Callable[[], bool]) -> Found | None:
             import polars as pl
 
             from analyzer import pointer
-            from analyzer.tui import query as engine
+            from analyzer.tui import searching
+            from analyzer.tui.query import decode
 
             if scope in ("this node", "this event"):
                 try:
-                    value = pointer.resolve(engine.decode(raw), address)
+                    value = pointer.resolve(decode(raw), address)
                 except LookupError:
-                    return [], "not JSON"
-                return engine.over_value(query, value, prefix, session=session, seq=seq), ""
+                    return searching.Found([], "not JSON")
+                return searching.over_value(query, value, prefix, session=session, seq=seq)
             events: pl.Series | None = None
             if scope == "this session":
                 events = case.events.filter(pl.col("session").cast(pl.String) == session)["event"]
@@ -107,27 +116,33 @@ class Querying(Place):
                 events = frame["event"] if mode == "events" else case.events_of(frame)
                 if events.len() == case.events.height:
                     events = None
-            engine.over_events(query, case, events, lambda found, state: None if stale() else post(found, state), stale)
+            searching.over_events(query, case, events, lambda found: None if stale() else post(found), stale)
             return None
 
-        def then(result: tuple[list[Hit], str] | None) -> None:
+        def then(result: Found | None) -> None:
             if result is not None:
-                self._hits(*result, query)
+                self._hits(result, query)
+            self._searching = False
 
         self.bar.state("searching")
         self.in_background("query", work, then)
 
-    def _hits(self, found: list[Hit], state: str, query: Query) -> None:
+    def _hits(self, found: Found, query: Query) -> None:
         import polars as pl
 
         if not self.bar.is_open:
             return
         schema = {"event": pl.Int64, "session": pl.String, "seq": pl.Int64, "path": pl.String, "value": pl.String}
         pane = self.query_one("#hits", Lines)
-        pane.show(FrameRows(pl.DataFrame(found, schema=schema, orient="row"), columns.hits()), pane.cursor)
+        hits = found.hits
+        pane.show(FrameRows(pl.DataFrame(hits, schema=schema, orient="row"), columns.hits()), pane.cursor)
         pane.entitle(f"hits · {query.language}")
-        words = f"{len(found):,} {'match' if len(found) == 1 else 'matches'}"
-        self.bar.state(f"{words} · {state} " if state else f"{words} ")
+        words = f"{len(hits):,} {'match' if len(hits) == 1 else 'matches'}"
+        self.bar.state(f"{words} · {found.state} " if found.state else f"{words} ")
+        self.bar.explain(found.reason)
+        if hits and self._onward:
+            self._onward = False
+            self.enter_pane("hits")
 
     def _hit(self) -> dict[str, Any] | None:
         pane = self.query_one("#hits", Lines)

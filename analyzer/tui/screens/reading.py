@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from textual.app import ComposeResult
 
+from analyzer.report.manual import paragraphs
 from analyzer.tui.keys import help_lines
 from analyzer.tui.lines import Lines
 from analyzer.tui.rows import Span, TextRows
@@ -51,6 +54,16 @@ class Manual(Reading):
         rule = find_rule(code)
         text = f"{rule.code} {rule.slug}\n\n{rule.manual}" if rule is not None else f"no rule {code}"
         super().__init__(text, ["rule", code])
+
+    def text_lines(self) -> list[list[Span]]:
+        """Wrapped between words; examples as they stand."""
+        width = max(20, min(_WIDTH, self.app.size.width - 5))
+        lines: list[list[Span]] = []
+        for paragraph in paragraphs(self._text):
+            indent = " " * (len(paragraph) - len(paragraph.lstrip()))
+            wraps = wrap(paragraph, width, subsequent_indent=f"{indent}  " if indent else "", break_on_hyphens=False)
+            lines += [[(line, "")] for line in wraps or [""]]
+        return lines
 
 
 class Help(Reading):

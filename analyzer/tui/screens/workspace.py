@@ -167,12 +167,15 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         if wanted is not None:
             want = wanted.finding if mode == "findings" else wanted.event
 
-        def work(stale: Callable[[], bool]) -> tuple[FrameRows | None, str]:
+        def work(stale: Callable[[], bool]) -> tuple[FrameRows | None, str, int | None]:
             import polars as pl
 
             from analyzer.tui import filters
 
             del stale
+            here = want
+            if here is None and mode == "findings" and session is not None:
+                here = case.first_look(session)
             frame = case.findings if mode == "findings" else case.events
             if session is not None:
                 frame = frame.filter(pl.col("session").cast(pl.String) == session)
@@ -183,18 +186,18 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
             try:
                 order = filters.order(frame, text)
             except filters.FilterError as error:
-                return None, str(error)
-            return FrameRows(frame, make(glyphs, marks, session=session is None), order), ""
+                return None, str(error), None
+            return FrameRows(frame, make(glyphs, marks, session=session is None), order), "", here
 
-        def then(result: tuple[FrameRows | None, str]) -> None:
-            model, trouble = result
+        def then(result: tuple[FrameRows | None, str, int | None]) -> None:
+            model, trouble, here = result
             if model is None:
                 self.notify(f"no such filter: {trouble}", severity="warning")
                 return
             row = None
-            if want is not None:
-                at = (model.frame[key] == want).arg_max() if model.frame.height else None
-                if at is not None and model.frame[key][at] == want:
+            if here is not None:
+                at = (model.frame[key] == here).arg_max() if model.frame.height else None
+                if at is not None and model.frame[key][at] == here:
                     row = model.row_of(at)
             self.on_screen = mode
             self.rows.entitle(mode)
