@@ -128,11 +128,12 @@ def command(
     )
     if write_baseline is not None:
         done = _write_baseline(done, write_baseline)
+    shown = _at_least(done, min_severity, min_confidence)
+    failed = reports.deliver(wanted, shown, given, fail_on=fail_on, statistics=statistics, colour=not no_color)
     if save is not None:
         _save(done, save)
-    shown = _at_least(done, min_severity, min_confidence)
-    for report in wanted:
-        reports.deliver(report, shown, given, fail_on=fail_on, statistics=statistics, colour=not no_color)
+    if failed is not None:
+        raise failed
     written = (write_baseline, save, *(report.file for report in wanted))
     apart = (*given["contracts"], given["final_schema"], baseline, *written)
     for path in exits.strange_json(shown, apart) if strict else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,10 +142,8 @@ def command(
     ):
         raise UsageError("a report would lie in the store: name a file elsewhere", file=store)
     from analyzer.batch import Store, Terms, Wanted, nightly
-    from analyzer.cli.following import following
     from analyzer.cli.progress import progress
     from analyzer.findings.baseline import load as load_baseline
-    from analyzer.report import trend
     from analyzer.report.untold import Untold
     from analyzer.report.version import version
 
@@ -176,36 +175,54 @@ def command(
         size=segment_size << 20,
         shuffle=shuffle,
     )
-    with progress() as step:
-        night = nightly(Store(store), wanted, progress=step, waiting=_waiting)
-    done = own_reports.left_out(night.audit, given["paths"])
-    night = replace(night, audit=done, trend=replace(night.trend, untold=Untold.of(done)))
     span = " ".join([*([f"since {since}"] if since else []), *([f"until {until}"] if until else [])])
-    logs.complaints(night.audit, given, f"no log was written {span}" if span else None)
-    for report in wanted_reports:
-        reports.deliver(report, night.audit, given, fail_on=fail_on, statistics=False, colour=not no_color)
+
+    status = exits.FAULT
+
+    def tell(night: Night) -> None:
+        nonlocal status
+        done = own_reports.left_out(night.audit, given["paths"])
+        night = replace(night, audit=done, trend=replace(night.trend, untold=Untold.of(done)))
+        shown.close()  # the bar goes before anything is said
+        logs.complaints(done, given, f"no log was written {span}" if span else None)
+        failed = reports.deliver(wanted_reports, done, given, fail_on=fail_on, colour=not no_color)
+        _print(night, given, output_format, colour=console.colour(wanted=not no_color))
+        if failed is not None:
+            raise failed
+        apart = (*given["contracts"], given["final_schema"], baseline, *(report.file for report in wanted_reports))
+        for path in exits.strange_json(done, apart) if strict else ():
+            console.complain(f"{path}: holds JSON, and no format is recognised (--strict)")
+        decides = done if fail_on_new is None else replace(done, findings=_fresh(night))
+        status = exits.decide(decides, fail_on=fail_on_new or fail_on, strict=strict, apart=apart)
+        if night.failed:
+            status = exits.FAULT
+
+    with ExitStack() as shown:
+        step = shown.enter_context(progress())
+        nightly(Store(store), wanted, tell=tell, progress=step, waiting=_waiting)
+    return status
+
+
+def _print(night: Night, given: Given, output_format: str, *, colour: bool) -> None:
+    """The trend, on standard output."""
+    from analyzer.cli.following import following
+    from analyzer.report import trend
+
     if output_format == "json":
         console.deliver(trend.pieces(night.trend), None)
-    else:
-        colour = console.colour(wanted=not no_color)
-        fresh = _fresh(night)
-        console.write(
-            trend.page(
-                night.trend,
-                night.audit.summary,
-                night.audit.findings,
-                next_command=following(replace(night.audit, findings=fresh) if fresh.height else night.audit, given),
-                width=console.width(),
-                colour=colour,
-            )
+        return
+    fresh = _fresh(night)
+    worst = replace(night.audit, findings=fresh) if fresh.height else night.audit
+    console.write(
+        trend.page(
+            night.trend,
+            night.audit.summary,
+            night.audit.findings,
+            next_command=following(worst, given),
+            width=console.width(),
+            colour=colour,
         )
-    if night.failed:
-        return exits.FAULT
-    apart = (*given["contracts"], given["final_schema"], baseline, *(report.file for report in wanted_reports))
-    for path in exits.strange_json(night.audit, apart) if strict else ():
-        console.complain(f"{path}: holds JSON, and no format is recognised (--strict)")
-    decides = night.audit if fail_on_new is None else replace(night.audit, findings=_fresh(night))
-    return exits.decide(decides, fail_on=fail_on_new or fail_on, strict=strict, apart=apart)
+    )
 
 
 def _check_settings(given: Given) -> None:

@@ -228,7 +228,7 @@ def check(given: Given) -> None:
     context = click.get_current_context(silent=True)
     if context is not None:
         final = given["final_schema"]
-        targets.check(targets.of(context.params), [*given["paths"], *given["contracts"], *([final] if final else [])])
+        targets.check(context.params, [*given["paths"], *given["contracts"], *([final] if final else [])])
     name = given["input_format"]
     if name is not None:
         from analyzer.cli.formats import formats

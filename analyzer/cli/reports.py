@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.cli import console
-from analyzer.errors import UsageError
+from analyzer.errors import AnalyzerError, UsageError
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -61,6 +62,12 @@ def _report(output: str, chosen: str | None, usual: str) -> Report:
     head, equals, rest = output.partition("=")
     if equals and rest and head in FORMATS:
         return Report(head, None if rest == STDOUT else rest)
+    folder = os.path.dirname(output)  # noqa: PTH120 - the text of an option, not yet a file
+    if equals and rest and head.isalpha() and not (folder and Path(folder).is_dir()):  # a mistyped format, not a file
+        raise UsageError(
+            f"no format {head!r}{console.meant(head, FORMATS)}",
+            advice=f"a file of this name is written to ./{output}; formats are {', '.join(FORMATS)}",
+        )
     if output == STDOUT:
         return Report(chosen or usual, None)
     name = output.lower()
@@ -74,8 +81,22 @@ def detailed(reports: Sequence[Report]) -> bool:
     return any(report.format == "html" for report in reports)
 
 
-def deliver(report: Report, audit: Audit, given: Given, *, fail_on: str, statistics: bool, colour: bool) -> None:
-    """Write one report."""
+def deliver(
+    reports: Sequence[Report], audit: Audit, given: Given, *, fail_on: str, colour: bool, statistics: bool = False
+) -> AnalyzerError | None:
+    """Write the reports. Gives the mistake by which one could not be written: no other one is lost by that."""
+    failed = None
+    for report in reports:
+        try:
+            _deliver(report, audit, given, fail_on=fail_on, statistics=statistics, colour=colour)
+        except UsageError as error:
+            if failed is not None:
+                console.complain(str(failed), console.advice(failed))
+            failed = error
+    return failed
+
+
+def _deliver(report: Report, audit: Audit, given: Given, *, fail_on: str, statistics: bool, colour: bool) -> None:
     if report.strange:
         what = f"{report.strange} names no format, {report.format} is written"
         console.complain(f"{report.file}: {what}", "say FORMAT=FILE")

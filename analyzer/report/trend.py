@@ -123,10 +123,11 @@ def page(
     paper = Paper(width=width, colour=colour)
     run, before = trend.run, trend.before
     kept = run["inputs"] - run["audited"]
+    fewer = f" ({before['inputs']} in the last run)" if before and before["inputs"] > run["inputs"] else ""
     odd = (("not recognised", trend.untold.unrecognised), ("left out", trend.untold.left_out))
     paper.wrapped(
         (f"run {run['run']}: ", "head"),
-        f"{counted(run['inputs'], 'input')}, {run['audited']} audited, {kept} from the store"
+        f"{counted(run['inputs'], 'input')}{fewer}, {run['audited']} audited, {kept} from the store"
         f"{''.join(f', {len(paths)} {what}' for what, paths in odd if paths)}; "
         f"{counted(run['sessions'], 'session')}, {counted(run['calls'], 'call')}; {covered(summary)}",
     )

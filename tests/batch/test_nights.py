@@ -357,7 +357,7 @@ def test_an_input_on_which_we_fail_is_left_out_and_tried_again(
             raise ValueError("a fault of ours")
         return audit_segment(sources, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("analyzer.batch.night.audit_segment", failing)
+    monkeypatch.setattr("analyzer.batch.scheduling.audit_segment", failing)
     night = run(tmp_path / "store", logs)
     assert [Path(path).name for path in night.failed] == ["b.ndjson"]
     assert night.audit.summary["sessions"] == 3
@@ -441,7 +441,7 @@ def test_inputs_that_cannot_be_audited_together_are_told(
             raise MemoryError
         return audit_segment(sources, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("analyzer.batch.night.audit_segment", failing)
+    monkeypatch.setattr("analyzer.batch.scheduling.audit_segment", failing)
     night = run(tmp_path / "store", logs)
     assert [Path(path).name for path in night.failed] == ["e.ndjson"]
 

@@ -33,6 +33,29 @@ def test_two_nights(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[st
     assert "/id is missing" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+def test_what_is_new_stays_new_until_it_was_told(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["batch", "--store", str(tmp_path / "store"), "--fail-on-new", "error", str(logs)]
+    beside = tmp_path / "night.json"
+    assert main([*command, "-o", "sarif=/dev/full", "-o", str(beside)]) == 2
+    out, err = capsys.readouterr()
+    assert ("ARG001 args-schema-mismatch" in out, beside.exists()) == (True, True), "one report takes no other along"
+    assert "/dev/full: cannot write: No space left on device" in err
+    assert main(command) == 1, "nobody may have seen it"
+    assert "run 1: 2 inputs, 0 audited" in capsys.readouterr().out
+    assert main(command) == 0
+
+
+def test_fewer_inputs_than_last_time_are_told(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["batch", "--store", str(tmp_path / "store"), str(logs)]
+    main(command)
+    (logs / "a.ndjson").unlink()
+    main(command)
+    assert "run 2: 1 input (2 in the last run), " in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_is_new_says_what_is_wrong_where_and_what_to_type(
     tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

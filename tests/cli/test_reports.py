@@ -52,7 +52,7 @@ def test_a_format_is_written_to_standard_output(name: str, capsysbinary: pytest.
         ("a.json", "gitlab", "gitlab"),
         ("gitlab=a.json", None, "gitlab"),
         ("gitlab=a.json", "sarif", "gitlab"),
-        ("x=a.json", None, "json"),
+        ("./x=a.json", None, "json"),
         ("-", None, "text"),
         ("json=-", None, "json"),
     ],

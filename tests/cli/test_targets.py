@@ -47,3 +47,49 @@ def test_one_file_by_two_names_is_one_place(tmp_path: Path, capsys: pytest.Captu
     file = log(tmp_path, "a.ndjson", story("s1", {"id": 7}))
     assert main(["audit", str(file), "-o", f"{tmp_path}/x.json", "-o", f"sarif={tmp_path}/./x.json"]) == 2
     assert "two reports" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("audit", "-o", "{tmp}/nowhere/a.sarif"), "nowhere is not there"),
+        (("audit", "-o", "{tmp}"), "it is a folder"),
+        (("audit", "-o", "{file}/a.sarif"), "is no folder"),
+        (("audit", "--write-baseline", "{tmp}/nowhere/known.json"), "nowhere is not there"),
+        (("audit", "--save", "{file}"), "is no folder"),
+        (("batch", "--store", "{tmp}/store", "-o", "{tmp}/nowhere/a.html"), "nowhere is not there"),
+        (("gate", "-o", "{tmp}/nowhere/gate.jsonl"), "nowhere is not there"),
+        (("audit", "-o", "sariff={tmp}/a.sarif"), "no format 'sariff'; did you mean 'sarif'?"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_the_audit(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: tuple[str, ...],
+    said: str,
+) -> None:
+    def too_late(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("analyzer.auditing.audit", too_late)
+    monkeypatch.setattr("analyzer.batch.nightly", too_late)
+    (file := tmp_path / "a.txt").write_text("")
+    log_file = log(tmp_path / "logs", "a.ndjson", story("s1", {"id": 7}))
+    command, *rest = (each.format(tmp=tmp_path, file=file) for each in asked)
+    assert main([command, *rest, str(log_file)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_takes_no_other_along(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no device that is full")
+    file = log(tmp_path, "a.ndjson", story("s1", {"id": 7}))
+    (tmp_path / "out").mkdir()
+    assert main(["audit", str(file), "-o", "sarif=/dev/full", "-o", f"{tmp_path}/out/a.json", "-o", "-"]) == 2
+    out, err = capsys.readouterr()
+    assert (tmp_path / "out" / "a.json").exists()
+    assert "1 error" in out or "no findings" in out or "errors" in out
+    assert "/dev/full: cannot write: No space left on device" in err
