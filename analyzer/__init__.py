@@ -19,11 +19,16 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    # `analyzer --help` imports this package: polars costs 0.2 s and is loaded only when somebody audits.
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
+if not TYPE_CHECKING:  # to a type checker a name that is not above is a mistake
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        # `analyzer --help` imports this package: polars costs 0.2 s and is loaded only when somebody audits.
+        if name not in _HOMES:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -88,7 +88,7 @@ def audit(
     Whatever could be read is audited; what could not, a contract file included, is among `problems` of the audit.
     Raises InputError where no log could be read at all, ContractFileError where contracts are named and none could be,
     unless it is `lenient`: then that, too, is only told among `problems`. Raises UsageError for options that make no
-    sense, such as rules that do not exist.
+    sense, such as rules that do not exist or a `session` that is not in the log.
     """
     settings = settings or Settings()
     adapters = _adapters(mappings or {})
@@ -165,6 +165,8 @@ def audit(
         more = kept.details()
         done = together(kept.end(), crashed)
         done = replace(done, frames={**done.frames, **more})
+    if session is not None and not done.summary["sessions"] and not lenient:
+        raise UsageError(f"no session {session!r} in the log")  # without findings it would pass for a good one
     return done if before is None else held_to(done, before)
 
 

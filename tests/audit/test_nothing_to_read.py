@@ -23,6 +23,12 @@ def test_logs_of_which_none_can_be_read_raise(tmp_path: Path) -> None:
         analyzer.audit([])
 
 
+def test_a_session_that_is_not_in_the_log_is_no_good_session() -> None:
+    with pytest.raises(UsageError, match="no session 'sess_1117_0804' in the log"):
+        analyzer.audit(MORNING, session="sess_1117_0804")
+    assert analyzer.audit(MORNING, session="sess_1117_0803").summary["sessions"] == 1
+
+
 def test_contracts_of_which_none_can_be_read_raise(tmp_path: Path) -> None:
     with pytest.raises(ContractFileError, match="nodir: cannot be read: No such file or directory"):
         analyzer.audit(MORNING, contracts=["nodir/"])
