@@ -178,7 +178,8 @@ def plain(value: Any, size: int, *, middle: bool = False) -> str:
         return ""
     if isinstance(value, datetime):
         return f"{value:%m-%d %H:%M:%S}"
-    text = visible(str(value), limit=_NAMED if middle else max(size, 1))  # first safe, then cut: half a secret is not masked
+    # First safe, then cut: half a secret is not masked.
+    text = visible(str(value), limit=_NAMED if middle else max(size, 1))
     if middle and len(text) > size > 8:
         return f"{text[: size // 3]}…{text[len(text) - (size - size // 3 - 1) :]}"
     return f"{fit(text, size - 1).rstrip()}…" if len(text) > size > 1 else text
