@@ -43,7 +43,7 @@ def refused_by_host(trace: Trace) -> Iterator[dict[str, Any]]:
         refused = refusal(row["said"], arguments)
         if refused is None and not row["sure"]:
             continue
-        member = f"/{refused.member}" if refused is not None and refused.member else ""
+        member = refused.place if refused is not None else ""
         yield {
             "call": row["call"],
             "message": "The arguments were refused before the tool ran, by a schema that the log does not hold: "

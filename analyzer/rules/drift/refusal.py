@@ -8,8 +8,11 @@ business.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+
+from analyzer.pointer import pointer
+from analyzer.rules.drift.issues import issues
 
 _NAME = r"""[`'"\[(]*([\w.$/-]+)"""
 _TYPES = "(?:integer|number|string|boolean|object|array|null|list|int|float|dict|bool|map|sequence|u32|u64|i32|i64)"
@@ -26,6 +29,7 @@ _CONSTRAINTS = {
         r"\btype=\w+_(?:type|parsing)\b|\binvalid_type\b|\btype_error\b",
     ),
     "required": (
+        r"\"([\w.$-]+)\" is required\b",
         rf"{_NAME}[`'\"]* is a required (?:property|field|parameter|argument)",
         rf"must have required property {_NAME}",
         rf"[Rr]equired (?:parameter|property|field|argument) {_NAME}[`'\"]* is missing",
@@ -38,6 +42,7 @@ _CONSTRAINTS = {
         rf"[Uu]nrecogni[sz]ed key(?:\(s\)|s)?(?: in object)?:? ?{_NAME}|\bunrecognized_keys\b",
         r"[Ee]xtra inputs are not permitted|\bextra_forbidden\b",
         rf"[Uu]nknown field:? {_NAME}",
+        r"\"([\w.$-]+)\" is not allowed\b",
         rf"unexpected (?:keyword argument|property|member|parameter|argument|field):? {_NAME}",
     ),
     "enum": (
@@ -61,6 +66,7 @@ _CONSTRAINTS = {
         r"must NOT have (?:more|fewer) than \d+ (?:characters|items|properties)",
         r"should have at (?:most|least) \d+ (?:characters|items)",
         r"is too (?:long|short)\b",
+        r"\"([\w.$-]+)\" must be (?:less|greater) than\b",
         # Without the code these words may be about business.
         r"-32602\b.{0,80}\bmust be (?:at (?:least|most)|(?:greater|less) than|between) -?\d",
     ),
@@ -84,20 +90,30 @@ _TURNED_BACK = re.compile(
     r"|\b(?:do|does) not (?:match|conform to|satisfy) (?:the |its )?(?:\w+ )?schema\b",
     re.IGNORECASE,
 )
-_ROOT = re.compile(
-    r"\b(?:arguments?|params|parameters|input|payload|request body|data|\(root\)|value)\b", re.IGNORECASE
-)
+_ROOT = re.compile(r"\b(?:arguments?|params|parameters|input|payload|request body|data|\(root\))\b", re.IGNORECASE)
 _LONGEST = 4_000
 _MOST_NAMES = 500
 # A host that turns a call back says so at once; further down such words may be what a tool found.
 _AT_ONCE = 400
 
 
+# Names of members that are words of every message: these are meant only where something marks them as a name.
+_WORDS = frozenset(
+    [
+        *("a", "all", "an", "and", "any", "array", "as", "at", "be", "boolean", "by", "data", "error", "field", "for"),
+        *("from", "has", "if", "in", "input", "integer", "is", "it", "key", "list", "member", "name", "no", "not"),
+        *("null", "number", "object", "of", "on", "one", "or", "parameter", "path", "property", "schema", "string"),
+        *("the", "this", "to", "type", "valid", "value", "was", "with"),
+    ]
+)
+
+
 class Refusal(NamedTuple):
-    """The member refused (a bare name, "" for the root) and the constraint, as a keyword."""
+    """The member refused (a bare name, "" for the root), the constraint, as a keyword, and where the member stands."""
 
     member: str
     constraint: str
+    place: str  # JSON Pointer into the arguments; of an absent member, where it would stand
 
 
 def refusal(text: str, arguments: Any) -> Refusal | None:
@@ -105,6 +121,9 @@ def refusal(text: str, arguments: Any) -> Refusal | None:
     text = text[:_LONGEST]
     if _BUSINESS.search(text) and not _VALIDATOR.search(text):
         return None
+    listed = next(issues(text), None)
+    if listed is not None:
+        return Refusal(_last_name(listed.path), listed.constraint, _place(arguments, listed.path, listed.constraint))
     names = list(dict.fromkeys(_names(arguments)))[:_MOST_NAMES]
     for constraint, wordings in _WORDINGS.items():
         for wording in wordings:
@@ -113,18 +132,53 @@ def refusal(text: str, arguments: Any) -> Refusal | None:
                 continue
             told = next((group for group in found.groups() if group), None) if found.groups() else None
             if told is not None:
-                return Refusal(told.rpartition("/")[2].rpartition(".")[2], constraint)
+                path = [step for step in re.split(r"[/.]", told) if step]
+                return Refusal(path[-1] if path else "", constraint, _place(arguments, path[-1:], constraint))
             # Of several members named, the one nearest to the wording is meant; `a` in `a.b` is only on the way.
             near = [
                 (abs(place.start() - found.start()), name)
                 for name in names
-                for place in re.finditer(rf"(?<![\w]){re.escape(name)}(?!\w|[./]\w)", text)
+                for place in re.finditer(_named(name), text)
             ]
             if near:
-                return Refusal(min(near)[1], constraint)
+                name = min(near)[1]
+                return Refusal(name, constraint, _place(arguments, [name], constraint))
             if _ROOT.search(text):
-                return Refusal("", constraint)
+                return Refusal("", constraint, "")
     return None
+
+
+def _named(name: str) -> str:
+    """A pattern for a member's name in words; one that is a word itself stands in quotes or in a path."""
+    spelled = re.escape(name)
+    if name.lower() in _WORDS:
+        return rf"(?<=[`'\"\[/.]){spelled}(?=[`'\"\]:])(?!\w|[./]\w)"
+    return rf"(?<![\w]){spelled}(?!\w|[./]\w)"
+
+
+def _last_name(path: Sequence[str]) -> str:
+    return next((step for step in reversed(path) if not step.isdecimal()), "")
+
+
+def _place(arguments: Any, path: Sequence[str], constraint: str) -> str:
+    """The pointer to a member that is named by its path, or by its last name alone."""
+    steps: list[str | int] = []
+    here = arguments
+    for number, step in enumerate(path):
+        if isinstance(here, dict) and step in here:
+            here = here[step]
+            steps.append(step)
+        elif isinstance(here, list) and step.isdecimal() and int(step) < len(here):
+            here = here[int(step)]
+            steps.append(int(step))
+        elif number == len(path) - 1 and constraint == "required":
+            return pointer([*steps, step])
+        elif steps:
+            break  # a branch's or a type's name ends pydantic's paths
+        else:
+            found = next((place for place, name in _places(arguments) if name == step), None)
+            return pointer(found) if found is not None else pointer([step])
+    return pointer(steps)
 
 
 def turned_back(text: str, arguments: Any) -> bool:
@@ -134,10 +188,16 @@ def turned_back(text: str, arguments: Any) -> bool:
 
 
 def _names(value: Any) -> Iterator[str]:
+    for _, name in _places(value):
+        yield name
+
+
+def _places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The members of a value, at any depth, by their place and name."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield name
-            yield from _names(inner)
+            yield (*path, name), name
+            yield from _places(inner, (*path, name))
     elif isinstance(value, list):
-        for inner in value:
-            yield from _names(inner)
+        for index, inner in enumerate(value):
+            yield from _places(inner, (*path, index))

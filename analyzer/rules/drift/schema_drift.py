@@ -30,6 +30,7 @@ from analyzer.rules.drift.other_wire import other_wire_drift
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import FLAGGED_WIRES, layers
 from analyzer.trace import Trace
+from analyzer.visible import visible
 
 
 def check(trace: Trace) -> pl.DataFrame:
@@ -72,10 +73,10 @@ def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
         refused = refusal(row["error"] or row["text"] or "", arguments)
         if refused is None:
             continue
-        key = (row["session"], row["tool"], row["schema_id"], refused.member, refused.constraint)
+        key = (row["session"], row["tool"], row["schema_id"], refused.place, refused.constraint)
         if key in found:
             continue
-        member = f"/{refused.member}" if refused.member else "the arguments"
+        member = visible(refused.place, limit=80) or "the arguments"
         found[key] = {
             **{
                 name: row[name]
@@ -85,7 +86,7 @@ def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
             "hint": "Advertise what the executor enforces: generate both from one definition.",
             "confidence": "likely",
             "keyword": refused.constraint,
-            "instance_pointer": f"/{refused.member}" if refused.member else "",
+            "instance_pointer": refused.place,
             "related": [place(row["event_of_call"], row["pointer_of_call"], "the call", row["call_id_of_call"])],
         }
     return [(key[0], hit) for key, hit in found.items()]

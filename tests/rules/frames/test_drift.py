@@ -16,7 +16,7 @@ from analyzer.rules.drift import (
     shape_drift,
     tools_changed_mid_session,
 )
-from analyzer.rules.drift.refusal import Refusal, refusal
+from analyzer.rules.drift.refusal import refusal
 from tests.rules.frames.build import Row, hits, trace
 
 ARGUMENTS = {"query": "cats", "limit": 5, "filter": {"tag": "x"}}
@@ -28,6 +28,12 @@ ARGUMENTS = {"query": "cats", "limit": 5, "filter": {"tag": "x"}}
         # zod, as text and as its list of issues
         ("Arguments parsing failed: limit: expected number, received null", "limit", "type"),
         ('[{"code":"invalid_type","expected":"number","received":"null","path":["limit"]}]', "limit", "type"),
+        (
+            '-32602: [{"code": "invalid_type", "path": ["owner"], "received": "undefined", "message": "Required"}]',
+            "owner",
+            "required",
+        ),
+        ('[{"code": "too_big", "maximum": 2, "path": ["filter", "tag"], "message": "Too big"}]', "tag", "range"),
         ("\u2716 Invalid input: expected string, received undefined\n  \u2192 at filter.tag", "tag", "type"),
         ("Unrecognized key(s) in object: 'limit'", "limit", "additionalProperties"),
         ('Invalid enum value. Expected "a" | "b" at query', "query", "enum"),
@@ -35,9 +41,20 @@ ARGUMENTS = {"query": "cats", "limit": 5, "filter": {"tag": "x"}}
         ("1 validation error for Find\nlimit\n  Input should be a valid string [type=string_type]", "limit", "type"),
         (
             "1 validation error for Find\nowner\n  Field required [type=missing, input_value={'query': 'x'}]",
-            "query",
+            "owner",
             "required",
         ),
+        (
+            "1 validation error for call[find]\nowner\n  Missing required argument [type=missing_argument]",
+            "owner",
+            "required",
+        ),
+        (
+            "1 validation error for Find\nfilter.tag\n  String should match pattern 'a' [type=string_pattern_mismatch]",
+            "tag",
+            "pattern",
+        ),
+        ("1 validation error for Find\n  Input should be a valid dictionary [type=dict_type]", "", "type"),
         ("limit\n  Extra inputs are not permitted [type=extra_forbidden]", "limit", "additionalProperties"),
         ("limit\n  Input should be greater than or equal to 10", "limit", "range"),
         ("Invalid params (-32602): limit must be at most 2", "limit", "range"),
@@ -68,7 +85,23 @@ ARGUMENTS = {"query": "cats", "limit": 5, "filter": {"tag": "x"}}
     ],
 )
 def test_refusals_are_recognised_in_the_words_of_validators(text: str, member: str, constraint: str) -> None:
-    assert refusal(text, ARGUMENTS) == Refusal(member, constraint)
+    found = refusal(text, ARGUMENTS)
+    assert found is not None
+    assert found[:2] == (member, constraint)
+    if "filter" in text and member == "tag":
+        assert found.place == "/filter/tag"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The value of the order is too long to wait for",
+        "1 validation error for Find\nlimit\n  Value error, the shop is closed [type=value_error, input_value=5]",
+        '[{"code": "custom", "path": ["limit"], "message": "The shop is closed"}]',
+    ],
+)
+def test_what_a_program_checks_itself_is_business(text: str) -> None:
+    assert refusal(text, {**ARGUMENTS, "to": "x", "value": 1}) is None
 
 
 @pytest.mark.parametrize(
