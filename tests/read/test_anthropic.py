@@ -180,6 +180,20 @@ def test_a_request_that_was_refused_and_tried_again_is_one(tmp_path: Path) -> No
     assert slugs(found) == set()
 
 
+def test_a_reply_goes_on_and_not_a_request_that_began_alike_and_was_refused(tmp_path: Path) -> None:
+    found = audited(
+        tmp_path,
+        asked(user("hi")),
+        replied(1, use("toolu_1")),
+        asked(user("hi")),
+        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+        asked(user("hi"), assistant(use("toolu_1")), user(result("toolu_1"))),
+        replied(2, TEXT, stop="end_turn"),
+    )
+    assert answers(found) == [("msg_1", "toolu_1", "seen")]
+    assert slugs(found) == set()
+
+
 def test_the_same_id_in_two_replies_is_two_calls(tmp_path: Path) -> None:
     one = [user("hi"), assistant(use("toolu_1")), user(result("toolu_1"))]
     found = audited(

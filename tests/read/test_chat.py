@@ -326,6 +326,13 @@ def test_a_call_that_the_provider_refused_is_judged(tmp_path: Path, text: str) -
     assert found.frames["verdicts"]["verdict_is"].to_list() == ["invalid"]
 
 
+def test_a_reply_goes_on_and_not_a_request_that_began_alike_and_was_refused(tmp_path: Path) -> None:
+    failure = {"error": {"message": "busy", "type": "server_error", "code": 503}}
+    log = [asked(user("go")), replied("r1", calls("c1")), asked(user("go")), failure]
+    found = audited(tmp_path, *log, asked(user("go"), calls("c1"), gives("c1")))
+    assert found.frames["calls"].select("call_id", "outcome").rows() == [("c1", "unknown")]
+
+
 def test_an_entry_without_anything_in_it_is_no_call(tmp_path: Path) -> None:
     reply = calls("c1")
     reply["tool_calls"].append({"type": "function", "function": {"name": "", "arguments": ""}})

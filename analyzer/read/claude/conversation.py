@@ -158,6 +158,8 @@ class Conversations:
                 score = 2 if len(digests) > 1 and known > 1 else 0
             elif known == len(digests):
                 score = 3 if conversation.reply is None else 0  # the same again, because no reply came
+            elif not sent:
+                score = 1  # what was refused; another one may have a reply that this goes on with
             else:
                 said = conversation.reply is None or conversation.reply == gist(sentence_of(raws[known]).blocks)
                 score = 3 if said else 1

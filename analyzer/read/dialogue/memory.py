@@ -115,7 +115,7 @@ class Conversations:
         """The conversation whose last request this one begins with, byte for byte, if it is one of the latest."""
         for conversation in self._latest.before(listing):
             tail = listing[len(conversation.text) :].lstrip()
-            if tail[:1] != b"," or not conversation.digests:
+            if tail[:1] != b"," or not conversation.digests or (conversation.failed and not conversation.replies):
                 continue
             new = listed(b"[" + tail[1:])
             reply = self._read(new[0])
@@ -168,7 +168,9 @@ class Conversations:
             elif known == len(digests):
                 score = 0 if conversation.replies or asked.own else 3  # the same again, because no reply came
             else:
-                score = 3 if self._answers(asked.raws[known], conversation) else 1
+                # What was refused has no reply that this could go on with, and another one may have.
+                lost = conversation.failed and not conversation.replies
+                score = 3 if not lost and self._answers(asked.raws[known], conversation) else 1
             if score > best[0]:
                 best = (score, known, conversation)
             if score == 3:
