@@ -14,9 +14,11 @@ from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
-from analyzer.read.values import Raw
+from analyzer.read.values import ABSENT, Raw
 
 _CUT = "max_tokens"
+_ASIDE = 1 << 20  # the index of a block whose own another one took
+NOBODYS = Fault("unknown_item", "", "of which of several streams at once a piece is")
 
 
 class _Open(msgspec.Struct):
@@ -34,6 +36,13 @@ class Reply(msgspec.Struct):
     id: str
     conversation: Conversation
     blocks: dict[int, _Open] = {}
+    after_cut: bool = False
+    """The one before it had not ended when it began: nothing says of which of them a piece is."""
+    mixed: int | None = None
+    """The event that cannot be of this reply, if there was one: what came may be of either."""
+    stop_reason: str | None = None
+    """Of one after a cut, which is kept until the next begins."""
+    ended: bool = False
 
 
 class Replies:
@@ -64,8 +73,10 @@ class Replies:
     def piece(self, piece: Piece | Body, native: str, name: str | None, place: Place) -> None:
         """An event of a streamed response; `name` is that of the message that starts."""
         if native == "message_start":
+            before = self.open
             conversation = self._answering(name, place)
-            self.open = Reply(name or f"reply {place.event}", conversation)
+            cut = before is not None and (not before.ended or before.mixed is not None)
+            self.open = Reply(name or f"reply {place.event}", conversation, after_cut=cut)
         reply = self.open
         if reply is None:
             # The beginning was not recorded: what follows is a reply of its own.
@@ -73,6 +84,8 @@ class Replies:
         self._cursor.advance(place)
         event, _ = self._cursor.event(native, STREAM[native], reply.conversation.session)
         index, delta = piece.index, piece.delta
+        if reply.after_cut and reply.mixed is None and _is_anothers(reply, native, index):
+            reply.mixed = event
         if native == "content_block_delta" and index is not None:
             block = reply.blocks.get(index)
             if block is None:
@@ -81,12 +94,18 @@ class Replies:
             if text is not None:
                 block.pieces.append(text)
         elif native == "content_block_start" and index is not None:
+            if reply.mixed is not None and index in reply.blocks:
+                reply.blocks[_ASIDE + len(reply.blocks)] = reply.blocks[index]
             reply.blocks[index] = _Open(piece.content_block or Block(), event)
         elif native == "content_block_stop" and index in reply.blocks:
             block = reply.blocks[index or 0]
             block.event, block.stopped = event, True
         elif native == "message_delta":
-            self.end(None if delta is None else delta.stop_reason)
+            stop_reason = None if delta is None else delta.stop_reason
+            if reply.after_cut:
+                reply.stop_reason, reply.ended = stop_reason, True
+            else:
+                self.end(stop_reason)
 
     def pinged(self, reply: Reply, place: Place) -> None:
         """A sign of life between the events of a stream."""
@@ -96,12 +115,19 @@ class Replies:
     def end(self, stop_reason: str | None = None) -> None:
         """The streamed reply is whole, or it breaks off."""
         reply, self.open = self.open, None
+        if reply is not None:
+            reply.ended = stop_reason is not None
         if reply is None or not reply.blocks:
             self.open = reply if stop_reason is not None else None
             return
+        if reply.after_cut:
+            stop_reason = reply.stop_reason
         session = reply.conversation.session
         held = [reply.blocks[index] for index in sorted(reply.blocks)]
         blocks = [_joined(each) for each in held]
+        if reply.mixed is not None:
+            blocks, held = _without_arguments(blocks), [msgspec.structs.replace(each, stopped=False) for each in held]
+            self._rows.faults.append((reply.mixed, session, *NOBODYS))
         places = [
             At(
                 *(each.event, session, "stream", ""),
@@ -112,10 +138,11 @@ class Replies:
             for each in held
         ]
         self._answer(blocks, places, stop_reason, reply.conversation)
-        said = words_of(blocks)
-        self._rows.messages.append((places[0].event, session, None, reply.id, "assistant", None, None, said, "", None))
-        if stop_reason is not None:
-            self.open = Reply(reply.id, reply.conversation)
+        if reply.mixed is None:
+            said = (None, None, words_of(blocks), "", None)
+            self._rows.messages.append((places[0].event, session, None, reply.id, "assistant", *said))
+        if stop_reason is not None and not reply.after_cut:
+            self.open = Reply(reply.id, reply.conversation, ended=True)
 
     def _answering(self, name: str | None, place: Place) -> Conversation:
         """The conversation that a reply belongs to, after its request was appended."""
@@ -152,6 +179,20 @@ class Replies:
             elif not meaning(block):
                 self._sightings.unknown(block, at)
         conversation.reply = gist(blocks)
+
+
+def _is_anothers(reply: Reply, native: str, index: int | None) -> bool:
+    """Whether an event contradicts what came of the reply: a block that begins twice, or goes on when it is over."""
+    if native == "content_block_start":
+        return index in reply.blocks or reply.ended
+    if native in {"content_block_delta", "content_block_stop"}:
+        return reply.ended or index is None or index not in reply.blocks or reply.blocks[index].stopped
+    return native == "message_delta" and reply.ended
+
+
+def _without_arguments(blocks: list[Block]) -> list[Block]:
+    """The calls among the blocks, of whose arguments nothing is sure."""
+    return [msgspec.structs.replace(block, input=ABSENT) for block in blocks if block.type in CALLS]
 
 
 def _joined(held: _Open) -> Block:

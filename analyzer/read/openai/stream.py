@@ -3,70 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import msgspec
 
 from analyzer.read.openai.bodies import Piece, Record, record_of
+from analyzer.read.openai.together import MOST, NOBODYS, Held, Key, Stream, Together
 from analyzer.read.openai.transcript import Transcript
 from analyzer.read.openai.wire import Item, items_of
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
-
-Key = int | str | None
-"""The output index; only where the wire leaves it out the item id, which proxies are known to change on the way."""
-
-
-@dataclass(slots=True)
-class Held:
-    """An item that is begun."""
-
-    item: Item
-    event: int
-    opaque: bool
-    pieces: list[str] = field(default_factory=list)
-    told: tuple[str, int, str] | None = None
-    """The whole text as the stream gave it at its end, the event that did, and the pointer to it."""
-
-    def text(self) -> str:
-        """What was streamed so far; where the pieces are left out, what stood at their end."""
-        return "".join(self.pieces) or (self.told[0] if self.told is not None else "")
-
-    def differing(self, item: Item) -> Iterator[tuple[str, int, str]]:
-        """The texts that the stream gave and that are not those of the finished item: text, event, pointer."""
-        final = text_of(item.input) if item.type == "custom_tool_call" else arguments(item.arguments)[0]
-        pieces = "".join(self.pieces)
-        if pieces and pieces != final:
-            yield pieces, self.told[1] if self.told is not None else self.event, ""
-        if self.told is not None and self.told[0] not in {final, pieces}:
-            yield self.told
-
-
-@dataclass(slots=True)
-class Stream:
-    """One response that is being streamed."""
-
-    response: str | None
-    session: str | None
-    when: float | None
-    held: dict[Key, Held] = field(default_factory=dict)
-    done: dict[Key, Item] = field(default_factory=dict)
-    numbers: set[tuple[int, str]] = field(default_factory=set)
-
-    def piece(self, key: Key, text: str, number: int | None) -> None:
-        """Take a piece of the arguments of an item; one that a resumed stream gives again is the same piece."""
-        held = self.held.get(key)
-        if held is None or (number is not None and (number, text) in self.numbers):
-            return
-        held.pieces.append(text)
-        if number is not None:
-            self.numbers.add((number, text))
-
-    def whole(self, key: Key, text: str, event: int, pointer: str) -> None:
-        """Take the arguments as the stream gives them at their end."""
-        held = self.held.get(key)
-        if held is not None:
-            held.told = (text, event, pointer)
-
 
 _string = msgspec.json.Decoder(str).decode
 
@@ -86,17 +30,25 @@ _TELLING = _BEGUN | _ENDED | _WHOLE | _ITEMS
 
 
 class Streaming:
-    """Takes the events of streams, one response at a time."""
+    """Takes the events of streams; of several at once each event goes to its own."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self.open: Stream | None = None
+        """The one that began last."""
+        self._together = Together()
 
     def piece(self, piece: Piece, event: int) -> bool:
         """A line that holds one event of a stream and nothing else, if that tells no more than a piece of a text."""
         native, stream = piece.type, self.open
         if stream is None or native is None or native in _TELLING or not native.startswith("response."):
             return False
+        if self._together.several:
+            found = self._together.stream_of(piece, stream)
+            if found is None:
+                return False
+            stream = found
+        stream.last = piece.sequence_number
         if native in _PIECES and piece.delta is not None:
             stream.piece(_key(piece), piece.delta, piece.sequence_number)
         when = piece.recorded_at if piece.recorded_at is not None else stream.when
@@ -105,16 +57,44 @@ class Streaming:
 
     def take(self, record: Record, native: str) -> None:
         """One event of a stream."""
-        stream = self.open
-        if native in _BEGUN:
+        if native in _BEGUN or native in _ENDED:
             body = record_of(record.response) if first(record.response) == b"{" else Record()
-            if stream is None or (native == "response.created" and body.id != stream.response):
-                self._begin(body, native)
-            else:
-                self._transcript.cursor.event(native, "session", stream.session, when=stream.when)
+            self._turn_to(body.id)
+            if native in _ENDED:
+                self._completed(body, native, self.open or self._begin(Record(), None))
+                return
+            self._begun(body, native)
+            if self.open is not None:
+                self.open.last = record.sequence_number
             return
-        if stream is None:
-            stream = self._begin(Record(), None)
+        stream = self.open or self._begin(Record(), None)
+        if self._together.several:
+            found = self._together.stream_of(record, stream)
+            if found is None:
+                self._wait(record, native)
+                return
+            stream = found
+        stream.last = record.sequence_number
+        self._event(record, native, stream)
+
+    def _begun(self, body: Record, native: str) -> None:
+        stream = self.open
+        if stream is None or (native == "response.created" and body.id != stream.response):
+            self._begin(body, native)
+        else:
+            self._transcript.cursor.event(native, "session", stream.session, when=stream.when)
+
+    def _turn_to(self, response: str | None) -> None:
+        """Make the stream of this response the latest one, if it is open."""
+        found = self._together.named(response) if self._together.others else None
+        if found is not None:
+            self._together.others.remove(found)
+            if self.open is not None:
+                self._together.others.append(self.open)
+            self.open = found
+
+    def _event(self, record: Record, native: str, stream: Stream) -> None:
+        """An event of a stream that is neither its beginning nor its end."""
         key = _key(record)
         if native in _PIECES:
             self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
@@ -124,6 +104,7 @@ class Streaming:
             item = record.item or Item()
             event, opaque = self._transcript.cursor.event(native, "item", stream.session, when=stream.when)
             stream.held[key] = Held(item, event, opaque)
+            stream.items.add(item.id)
         elif native == "response.output_item.done":
             event, opaque = self._transcript.cursor.event(native, "item", stream.session, when=stream.when)
             if record.item is not None:
@@ -135,13 +116,26 @@ class Streaming:
                 stream.whole(
                     key, _string(whole), event, "" if opaque else "/arguments" if bytes(record.arguments) else "/input"
                 )
-        elif native in _ENDED:
-            self._completed(record, native, stream)
         else:
             self._transcript.cursor.event(native, "delta", stream.session, when=stream.when)
 
+    def _wait(self, record: Record, native: str) -> None:
+        """An event that may be of several streams: what it says of an item waits until one of them lists that."""
+        kind = "item" if native in _ITEMS else "delta"
+        event, opaque = self._transcript.cursor.event(native, kind, None)
+        if record.item is not None:
+            self._together.wait(record.item, event, opaque=opaque)
+            return
+        held = self._together.waiting.get(record.item_id or "")
+        if held is not None and native in _PIECES and first(record.delta) == b'"':
+            held.pieces.append(_string(record.delta))
+
     def _begin(self, body: Record, native: str | None) -> Stream:
-        self.end()
+        others = self._together.others
+        if self.open is not None and native is not None and len(others) < MOST:
+            others.append(self.open)  # it may go on
+        else:
+            self.end()
         session = self._transcript.begin(body)
         stream = self.open = Stream(body.id, session, body.created_at)
         if native is not None:
@@ -155,14 +149,14 @@ class Streaming:
         self, stream: Stream, key: int | str | None, item: Item, event: int, member: str, *, opaque: bool
     ) -> None:
         """An item is whole: append what was streamed of it where that differs, and then the item."""
-        held = stream.held.pop(key, None)
+        held = stream.held.pop(key, None) or self._together.placed(item)
         emission = held.item.id if held is not None and held.item.id is not None else item.id
         at = self._transcript.output(
             event, stream.session, stream.response, key if isinstance(key, int) else None, opaque=opaque
         )
         at.emission, at.member = emission, member
         if held is not None:
-            for text, where, pointer in held.differing(item):
+            for text, where, pointer in _differing(held, item):
                 self._streamed(item, text, stream, where, pointer, emission)
         stream.done[key] = msgspec.structs.replace(item, id=emission)
         self._transcript.items.take(item, at)
@@ -179,9 +173,8 @@ class Streaming:
         at.stage, at.emission, at.member = "stream", emission, pointer.rpartition("/")[0]
         self._transcript.items.take(shown, at)
 
-    def _completed(self, record: Record, native: str, stream: Stream) -> None:
+    def _completed(self, body: Record, native: str, stream: Stream) -> None:
         """The end of a response: what its items say that was not said before."""
-        body = record_of(record.response) if first(record.response) == b"{" else Record()
         end, _ = self._transcript.cursor.event(native, "session", stream.session, when=stream.when)
         self._transcript.tell(body, end, stream.session, text_of(body.status) or native.removeprefix("response."))
         items, faults = items_of(body.output)
@@ -205,9 +198,11 @@ class Streaming:
         self._over(stream)
 
     def end(self) -> None:
-        """The stream is over, whether it was whole or not."""
-        if self.open is not None:
+        """The streams are over, whether they were whole or not."""
+        while self.open is not None:
             self._over(self.open)
+        for held in self._together.left():
+            self._transcript.rows.faults.append((held.event, None, *NOBODYS))
 
     def _over(self, stream: Stream) -> None:
         """What was begun and never finished is shown as far as it came."""
@@ -216,11 +211,21 @@ class Streaming:
                 item = msgspec.structs.replace(held.item, status="in_progress")
                 self._streamed(item, held.text(), stream, held.event, "" if held.opaque else "/item/arguments", item.id)
         self._transcript.answered(stream.session, stream.response)
-        self.open = None
+        self.open = self._together.others.pop() if self._together.others else None
 
 
 def _key(chunk: Piece | Record) -> Key:
     return chunk.output_index if chunk.output_index is not None else chunk.item_id
+
+
+def _differing(held: Held, item: Item) -> Iterator[tuple[str, int, str]]:
+    """The texts that the stream gave and that are not those of the finished item: text, event, pointer."""
+    final = text_of(item.input) if item.type == "custom_tool_call" else arguments(item.arguments)[0]
+    pieces = "".join(held.pieces)
+    if pieces and pieces != final:
+        yield pieces, held.told[1] if held.told is not None else held.event, ""
+    if held.told is not None and held.told[0] not in {final, pieces}:
+        yield held.told
 
 
 def _same(done: Item, item: Item) -> bool:
