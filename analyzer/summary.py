@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor
 from typing import Any
@@ -172,8 +173,10 @@ def _verdicts(trace: Trace, remote: pl.Series) -> pl.DataFrame:
 
 
 def _lookup(counts: pl.DataFrame) -> dict[tuple[str, str], int]:
-    added = counts.group_by("what", "key").agg(pl.col("count").sum())
-    return {(what, key): count for what, key, count in added.iter_rows()}
+    added: Counter[tuple[str, str]] = Counter()
+    for what, key, count in counts.iter_rows():
+        added[what, key] += count
+    return added
 
 
 def _keyed(counts: Mapping[tuple[str, str], int], what: str) -> dict[str, int]:

@@ -105,6 +105,25 @@ class Trace:
         return replace(self, **changed)  # type: ignore[arg-type]
 
 
+def of_rows(step: Callable[Concatenate[pl.DataFrame, _P], _T]) -> Callable[Concatenate[pl.DataFrame, _P], _T]:
+    """A step that makes something of the rows of its first frame, and of none always the same: that is made once.
+
+    Most steps of most audits have no rows to work on, and Polars takes nearly as long for none as for a few.
+    """
+    made: dict[tuple[str, ...], _T] = {}  # frames of a session seen in windows have more columns
+
+    @wraps(step)
+    def taken(rows: pl.DataFrame, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if rows.height:
+            return step(rows, *args, **kwargs)
+        key = tuple(rows.columns)
+        if key not in made:
+            made[key] = step(rows, *args, **kwargs)
+        return made[key]
+
+    return taken
+
+
 def shared(make: Callable[Concatenate[Trace, _P], _T]) -> Callable[Concatenate[Trace, _P], _T]:
     """A function of a trace whose answer is kept with the trace: several rules ask for the same."""
 

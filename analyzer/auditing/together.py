@@ -139,6 +139,8 @@ def held_to(done: Audit, baseline: Baseline) -> Audit:
 def _together(name: str, parts: list[pl.DataFrame]) -> pl.DataFrame:
     """One frame of all partitions; what several of them have of one schema or tool is kept once."""
     whole = pl.concat(parts)
+    if whole.is_empty():
+        return whole
     if name in SAME:
         return whole.unique(maintain_order=True).sort(whole.columns[:3], maintain_order=True)
     if name == "sessions":

@@ -189,39 +189,35 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
         # A table inside a text can be pointed at no closer than that.
         pointer=(pl.col("at") + pl.col("pointer")).fill_null(""),
     )
+    columns = [
+        *("session", "tool", "role", "since", "after", "state", "schema_id"),
+        *("channel", "strict", "deferred", "async", "event", "pointer"),
+    ]
+    every = listed[columns]
     # A table withdraws what tables of its scope have shown: what a search or a server's listing added stays.
-    names = listed.select("session", "scope", "tool", "role").unique()
-    silent = (
-        runs.filter(pl.col("scope") != "add")
-        .join(names, on=["session", "scope"])
-        .join(
-            listed.select("session", "since", "event", "tool", "role"),
-            on=["session", "since", "event", "tool", "role"],
-            how="anti",
-        )
-        .with_columns(state=pl.lit("withdrawn"), pointer=pl.col("at").fill_null(""))
-    )
-    columns = (
-        "session",
-        "tool",
-        "role",
-        "since",
-        "after",
-        "state",
-        "schema_id",
-        "channel",
-        "strict",
-        "deferred",
-        "async",
-    )
-    none = {"schema_id": pl.String, "strict": pl.Boolean, "deferred": pl.Boolean, "async": pl.Boolean}
-    silent = silent.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in none.items())
-    every = pl.concat([part.select(*columns, "event", "pointer") for part in (listed, silent)]).sort(
-        "session", "tool", "role", "since", "event", maintain_order=True
-    )
+    several = runs.filter(pl.col("scope") != "add", pl.len().over("session", "scope") > 1)
+    if several.height:
+        every = pl.concat([every, _withdrawn(several, listed)[columns]])
+    every = every.sort("session", "tool", "role", "since", "event", maintain_order=True)
     every = every.unique(["session", "tool", "role", "since"], keep="last", maintain_order=True)
     same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in ("session", "tool", "role"))
     said = ("state", "schema_id", "strict", "deferred", "async")
     changed = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in said)
     changed = pl.when(same & (pl.int_range(pl.len()) > 0)).then(changed).otherwise(pl.col("state") == "offered")
     return every.filter(changed).with_columns(exact=pl.col("channel") != "session").select(list(OFFERS))
+
+
+def _withdrawn(runs: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+    """The tools that a table of the same scope has shown, and one of the runs does not."""
+    names = listed.select("session", "scope", "tool", "role").unique()
+    shown = ["session", "since", "event", "tool", "role"]
+    none = {"schema_id": pl.String, "strict": pl.Boolean, "deferred": pl.Boolean, "async": pl.Boolean}
+    return (
+        runs.join(names, on=["session", "scope"])
+        .join(listed.select(shown), on=shown, how="anti")
+        .with_columns(
+            *(pl.lit(None, dtype).alias(name) for name, dtype in none.items()),
+            state=pl.lit("withdrawn"),
+            pointer=pl.col("at").fill_null(""),
+        )
+    )

@@ -10,7 +10,7 @@ import polars as pl
 from analyzer import pointer as pointers
 from analyzer import secrets
 from analyzer.frames import FINDINGS, LOCATION
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 from analyzer.visible import visible
 
 _LONGEST = 1_000  # characters of a message or a hint that are shown
@@ -103,6 +103,8 @@ def ordered(found: list[pl.DataFrame]) -> pl.DataFrame:
     rows = order.to_series()
     columns = whole.get_columns()[::-1]
     del whole
+    if rows.is_sorted():  # those of one partition nearly always are
+        return pl.DataFrame([columns.pop().rechunk() for _ in range(len(columns))])
     # Of one chunk, for of many Polars takes six times the memory to order lists.
     return pl.DataFrame([columns.pop().rechunk().gather(rows) for _ in range(len(columns))])
 
@@ -208,6 +210,7 @@ def _each(column: pl.Series, change: Callable[[str], str]) -> pl.Series:
     return pl.Series(column.name, [known[text] for text in texts], dtype=pl.String)
 
 
+@of_rows
 def _related(rows: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     placed = rows.join(places.drop("seq"), on="event", how="left", maintain_order="left")
     return _located(placed).group_by("hit", maintain_order=True).agg(related=pl.struct("location", "call_id", "role"))
@@ -225,6 +228,11 @@ def _failures(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
     if named.height:
         rows = pl.concat([named.explode("failures").unnest("failures").select(columns), rows.select(columns)])
+    return _by_hit(rows)
+
+
+@of_rows
+def _by_hit(rows: pl.DataFrame) -> pl.DataFrame:
     return (
         rows.with_columns(_each(rows["pointer"], _path).alias("path"))
         .group_by("hit", maintain_order=True)
@@ -296,6 +304,8 @@ def _digest(text: str) -> str:
 
 def _rows(frame: pl.DataFrame, key: str, wanted: pl.Series) -> pl.DataFrame:
     """The few rows of a frame that the hits need."""
+    if wanted.null_count() == wanted.len():
+        return frame.clear()
     return frame.filter(pl.col(key).is_in(wanted.drop_nulls().implode()))
 
 

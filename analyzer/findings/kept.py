@@ -42,8 +42,8 @@ class Kept:
         if DETAILS.keys() <= part.keys():
             self._detailed.append({name: self._put(part[name]) for name in DETAILS})
         for name in SAME:
-            before = self._same.get(name, part[name].clear())
-            self._same[name] = anew(pl.concat([before, part[name]]).unique(maintain_order=True))
+            same = [self._same[name], part[name]] if name in self._same else [part[name]]
+            self._same[name] = anew(pl.concat(same).unique(maintain_order=True))
         self._waiting.append({name: self._put(part[name]) for name in _WAITING})
         self._parts.append(
             {name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING, *DETAILS)}
@@ -122,6 +122,8 @@ class Kept:
 
 def anew(frame: pl.DataFrame) -> pl.DataFrame:
     """The same frame, holding on to nothing else."""
+    if frame.is_empty():
+        return frame.clear()
     written = BytesIO()
     frame.write_ipc_stream(written, compression="uncompressed")
     return pl.read_ipc_stream(written.getvalue())

@@ -32,6 +32,8 @@ _NOT_BY_CUTTING = ("additionalProperties", "maxItems", "maxLength", "maxProperti
 _SPOILING = ("lone_surrogate", "invalid_utf8", "number_inexact", "duplicate_member")
 
 _JUDGED = {"place": pl.UInt32, "verdict_is": pl.String, "reason": pl.String, "passes": pl.String, "payload": pl.String}
+_FAULTS = pl.Schema({**FAULTS, "seq": pl.Int64()})
+_NO_VIOLATIONS, _NO_FAULTS = VIOLATIONS.to_frame(), _FAULTS.to_frame()
 _CAREFUL, _PLAIN, _VALID, _UNJUDGED = range(4)
 
 
@@ -71,6 +73,8 @@ class Court:
 
     def judge(self, owed: pl.DataFrame, role: str) -> None:
         """Judge a frame of payloads by `schema_id`, and again by `given` where a contract file says something else."""
+        if owed.is_empty():
+            return
         owed = owed.with_columns(text=pl.coalesce("structured", "text"), said="text", promised="schema_id")
         self._side(owed, role, "advertised")
         differs = pl.col("given").is_not_null() & ~pl.col("channel").is_in(list(GIVEN))
@@ -87,12 +91,12 @@ class Court:
             )
             self._side(executed, role, "executed")
 
-    def found(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    def found(self) -> tuple[list[pl.DataFrame], pl.DataFrame, pl.DataFrame]:
         """What was judged, in the columns of VERDICTS that a judgement knows, with its VIOLATIONS and FAULTS."""
         return (
-            pl.concat(self._verdicts),
-            pl.DataFrame(self._violations, schema=VIOLATIONS, orient="row"),
-            pl.DataFrame(self._faults, schema={**FAULTS, "seq": pl.Int64()}, orient="row"),
+            self._verdicts,
+            pl.DataFrame(self._violations, schema=VIOLATIONS, orient="row") if self._violations else _NO_VIOLATIONS,
+            pl.DataFrame(self._faults, schema=_FAULTS, orient="row") if self._faults else _NO_FAULTS,
         )
 
     def _side(self, owed: pl.DataFrame, role: str, side: str) -> None:

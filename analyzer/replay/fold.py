@@ -54,11 +54,12 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         sightings=pl.len().cast(pl.Int64),
         one=pl.col("_text").min() == pl.col("_text").max(),
     )
-    several = keys.join(rows.filter(~pl.col("one")), on="first", how="semi").filter(pl.col("_text").is_not_null())
-    copies = several.group_by("first").agg(copies=pl.col("_text").n_unique().cast(pl.Int64))
-    rows = rows.join(copies, on="first", how="left").with_columns(
-        copies=pl.coalesce("copies", pl.col("one").cast(pl.Int64), 0), chosen=pl.coalesce("done", "text")
-    )
+    several = rows.filter(~pl.col("one"))
+    rows = rows.with_columns(copies=pl.col("one").cast(pl.Int64).fill_null(0), chosen=pl.coalesce("done", "text"))
+    if several.height:
+        shown = keys.join(several, on="first", how="semi").filter(pl.col("_text").is_not_null())
+        copies = shown.group_by("first").agg(several=pl.col("_text").n_unique().cast(pl.Int64))
+        rows = rows.join(copies, on="first", how="left").with_columns(copies=pl.coalesce("several", "copies"))
     calls = _gathered(seen, _in_order(seen, rows)).with_row_index("call")
     calls = calls.with_columns(
         pl.col("call").cast(pl.Int64), tool=tool_key(pl.col("kind"), pl.col("server"), pl.col("name"))
@@ -167,9 +168,8 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     # The same post again under its idempotency key is one post; the same item sent again (a request tried twice, a
     # session read from two files) is one too.
-    posted = posted.filter(~(_repeats(posted, "_key") | _repeats(posted, "_item", "stage")))
-    shown = keys.filter(pl.col("stage").is_in(["echo", "history"]))
-    shown = shown.filter(~_repeats(shown, "_item"))
+    posted = _firsts(posted, ("_key",), ("_item", "stage"))
+    shown = _firsts(keys.filter(pl.col("stage").is_in(["echo", "history"])), ("_item",))
     posted = posted.select("place", "_scope", nth=nth(posted.select("_scope")))
     shown = shown.select("_scope", nth=nth(shown.select("_scope")), echo_place="place")
     on = ["_scope", "nth"]
@@ -188,7 +188,7 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         seen.select(columns)[rows["first"]]
         .with_columns(
             rows["echo_place"],
-            said.zip_with(~own.is_in(CUT).fill_null(value=False), own),
+            pl.when(pl.lit(own).is_in(CUT)).then(own).otherwise(said).alias("status"),
             seen["event"].gather(rows["echo_place"]).alias("echo_event"),
         )
         .with_row_index("result")
@@ -209,9 +209,11 @@ def fold_results(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return results.drop("place", "echo_place"), seen.drop("place", *NUMBERS).with_columns(owned["result"])
 
 
-def _repeats(shown: pl.DataFrame, *key: str) -> pl.Series:
-    """Which rows repeat the key in their scope; where its first column is null, as in most wires, none does."""
-    if shown[key[0]].null_count() == shown.height:
-        return pl.repeat(value=False, n=shown.height, eager=True)
-    first = pl.struct("_scope", *key).is_first_distinct()
-    return shown.select(pl.col(key[0]).is_not_null() & ~first).to_series()
+def _firsts(shown: pl.DataFrame, *keys: tuple[str, ...]) -> pl.DataFrame:
+    """The rows that repeat none of the keys in their scope; none is one where its first column is null."""
+    repeats = [
+        pl.col(key[0]).is_not_null() & ~pl.struct("_scope", *key).is_first_distinct()
+        for key in keys
+        if shown[key[0]].null_count() < shown.height
+    ]
+    return shown.filter(~pl.any_horizontal(repeats)) if repeats else shown

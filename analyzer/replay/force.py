@@ -5,6 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 _KEY = ("session", "tool")
+#: What holds for the calls of tools that were never offered.
+_NEVER = {
+    "state": pl.lit("never"),
+    **{name: pl.lit(None, pl.String) for name in ("schema_id", "channel")},
+    **{name: pl.lit(None, pl.Boolean) for name in ("strict", "deferred", "async")},
+    "window": pl.lit("exact"),
+    **{name: pl.lit(None, pl.String) for name in ("other_state", "other_schema")},
+    "offer_event": pl.lit(None, pl.Int64),
+    "offer_pointer": pl.lit(None, pl.String),
+}
 
 
 def in_force(calls: pl.DataFrame, offers: pl.DataFrame, role: str) -> pl.DataFrame:
@@ -14,8 +24,10 @@ def in_force(calls: pl.DataFrame, offers: pl.DataFrame, role: str) -> pl.DataFra
     `window` and, where the call lies between two snapshots that differ, `other_state` and `other_schema`: what the
     later one says.
     """
-    wanted = calls.select("call", *_KEY, "seq").sort("seq")
     offers = offers.filter(pl.col("role") == role).sort("since")
+    if offers.is_empty():
+        return calls.select("call", **_NEVER).sort("call")
+    wanted = calls.select("call", *_KEY, "seq").sort("seq")
     columns = ("state", "schema_id", "channel", "event", "pointer", "strict", "deferred", "async")
     held = wanted.join_asof(
         offers.select(*_KEY, *columns, seq="since"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import polars as pl
@@ -82,9 +82,10 @@ def read_arguments(text: str | None) -> Payload:
 
 def in_lots(rows: pl.DataFrame) -> list[pl.DataFrame]:
     """Rows with a `text`, one after the other so many that their texts may be held once more."""
-    weights = rows["text"].str.len_bytes().cast(pl.Int64).fill_null(0).cum_sum()
-    if not rows.height or weights[-1] <= _LOT:
+    length = pl.col("text").str.len_bytes().cast(pl.Int64)
+    if not rows.height or rows.select(length.sum()).item() <= _LOT:
         return [rows]
+    weights = rows.select(length.fill_null(0).cum_sum()).to_series()
     return rows.with_columns(lot=weights // _LOT).partition_by("lot", maintain_order=True, include_key=False)
 
 
@@ -118,8 +119,10 @@ _PLAIN = (dict, list)
 
 def _readable(texts: pl.Series) -> pl.Series:
     """The texts, null in the place of those that are too long, nested too deep, or hold a number that is too long."""
-    length = texts.str.len_bytes()
-    numbers = texts.str.contains(_DIGITS).arg_true()
+    length, digits = texts.str.len_bytes(), texts.str.contains(_DIGITS)
+    if not digits.any() and cast("int", length.max() or 0) <= MAX_DEPTH * 2:
+        return texts
+    numbers = digits.arg_true()
     numbers = numbers.filter(texts.gather(numbers).str.contains(_LONG_NUMBER.pattern))
     deep = (length > MAX_DEPTH * 2).arg_true()
     deep = deep.filter(texts.gather(deep).str.count_matches(r"[\[{]") > MAX_DEPTH)

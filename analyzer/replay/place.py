@@ -11,6 +11,7 @@ import polars as pl
 
 from analyzer import pointer as pointers
 from analyzer.frames import RECORDED, Frames
+from analyzer.trace import of_rows
 
 # Members that the transport or the recorder adds to an event: two deliveries of one event may differ in them.
 _PADDING = frozenset({"obfuscation", "recorded_at", "session_id", "direction", "sequence_number", "ordinal"})
@@ -33,19 +34,19 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
     placed: Frames = {"events": events}
     for name in RECORDED:
         if name not in ("events", "tables"):
-            # Faults of a redelivered event stay: they are facts about its bytes.
-            if "seq" not in frames[name].columns:
-                placed[name] = _seated(frames[name], where, all_of_them=name == "faults")
-            else:
-                placed[name] = frames[name]
-            placed[name] = placed[name].select(*RECORDED[name], "seq")
+            frame = frames[name]
+            if "seq" not in frame.columns:
+                # Faults of a redelivered event stay: they are facts about its bytes.
+                frame = _seated(frame, where, all_of_them=name == "faults")
+            placed[name] = frame[[*RECORDED[name], "seq"]]
     placed["tables"] = frames["tables"].sort("table")
     return placed
 
 
+@of_rows
 def _seated(frame: pl.DataFrame, where: pl.DataFrame, *, all_of_them: bool) -> pl.DataFrame:
     """A recorded frame with the session and `seq` of its events; its texts, most of the log, are not touched."""
-    if frame.is_empty() or where.is_empty():
+    if where.is_empty() or frame.is_empty():
         return frame.clear().with_columns(seq=pl.lit(None, pl.Int64))
     # Events are sorted and unique: looking one up costs a third of a join.
     rows = where["event"].search_sorted(frame["event"]).clip(upper_bound=where.height - 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.trace import of_rows
+
 SCOPE = ("session", "turn", "pair_id")
 NUMBERS = ("_session", "_turn", "_scope")
 
@@ -13,6 +15,7 @@ def number(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Categorical).to_physical()
 
 
+@of_rows
 def nth(keys: pl.DataFrame) -> pl.Series:
     """The place of each row among those equal to it, from 0; a window costs four times as much."""
     groups = keys.with_row_index("_row").group_by(keys.columns).agg("_row")
@@ -55,6 +58,8 @@ def _adopted(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _in_order(shown: pl.DataFrame) -> pl.DataFrame:
     # A frame comes in the order of its records, which nearly always is the order of its sessions.
+    if shown["seq"].is_sorted():
+        return shown
     if shown.select((pl.col("seq").diff().over("_session") < 0).any()).item():
         return shown.sort("seq", "event", maintain_order=True)
     return shown

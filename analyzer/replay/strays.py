@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.frames import STRAYS
+from analyzer.trace import of_rows
 
 #: The wire whose sessions are named by their server: elsewhere, what is one session is inferred.
 _NAMED = "openai-agents-api"
@@ -25,6 +26,7 @@ def strays_of(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
     ).select(list(STRAYS))
 
 
+@of_rows
 def misdirected(strays: pl.DataFrame) -> pl.DataFrame:
     """The stray results whose call waits in exactly one other session, with the columns of the call as `home_*`."""
     waiting = strays.filter(pl.col("what") == "call").filter(pl.len().over("call_id") == 1)

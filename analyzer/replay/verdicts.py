@@ -8,6 +8,7 @@ from analyzer.contracts.spelling import spelled
 from analyzer.contracts.timeline import SchemaStore
 from analyzer.frames import CUT, VERDICTS
 from analyzer.replay.court import Court
+from analyzer.trace import of_rows
 
 _JUDGED = ("function", "mcp", "custom", "search", "namespace")
 
@@ -41,7 +42,7 @@ def verdicts_of(  # noqa: PLR0917 - the frames of one stage
         payload=pl.lit("value"),
     )
     judged, violations, found = court.found()
-    whole = pl.concat([judged, rest], how="diagonal").with_columns(verdict=pl.int_range(pl.len(), dtype=pl.Int64))
+    whole = pl.concat([*judged, rest], how="diagonal").with_columns(verdict=pl.int_range(pl.len(), dtype=pl.Int64))
     columns = [
         pl.col(name).cast(dtype) if name in whole.columns else pl.lit(None, dtype).alias(name)
         for name, dtype in VERDICTS.items()
@@ -51,7 +52,11 @@ def verdicts_of(  # noqa: PLR0917 - the frames of one stage
 
 def _given(frame: pl.DataFrame, contracts: pl.DataFrame, role: str) -> pl.DataFrame:
     """The rows with `given`: the contract file's schema for their tool, the server's own before the bare name's."""
-    mine = spelled(contracts.filter(pl.col("role") == role))
+    contracts = contracts.filter(pl.col("role") == role)
+    if contracts.is_empty():
+        nothing = pl.lit(None, pl.String)
+        return frame.drop("running").with_columns(given=nothing, given_channel=nothing)
+    mine = spelled(contracts)
     captured = mine.filter(pl.col("version").is_not_null())
     if captured.height:
         frame, mine = _of_version(frame, captured), mine.filter(pl.col("version").is_null())
@@ -130,7 +135,11 @@ def _outputs(
     """Results that say they succeeded and whose tool promises an output, each with the schema that judges."""
     promised = calls.select("call", "kind", "server", "name", "running").hstack(outputs.select(_FORCE))
     promised = _given(promised.filter(pl.col("kind").is_in(list(_JUDGED))), contracts, "output")
-    promised = promised.filter(pl.col("schema_id").is_not_null() | pl.col("given").is_not_null())
+    return _judged_outputs(promised.filter(pl.col("schema_id").is_not_null() | pl.col("given").is_not_null()), results)
+
+
+@of_rows
+def _judged_outputs(promised: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
     succeeded = pl.col("success").fill_null(value=True) & pl.col("error").is_null()
     columns = (
         *("result", "call", "session", "tool", "text", "container", "structured", "event", "pointer", "seq"),

@@ -121,7 +121,12 @@ RULES: tuple[Rule, ...] = (
     Rule("CALL012", "reasoning-orphan", "warning", "likely", looks_at=("events.type=reasoning",)),
     Rule("CALL013", "result-unrequested", "warning"),
     Rule("CALL014", "server-tool-unanswered", "warning", looks_at=("calls.owed_by=server",)),
-    Rule("CALL015", "finish-reason-mismatch", "info", looks_at=("messages",)),
+    Rule(
+        "CALL015",
+        "finish-reason-mismatch",
+        "info",
+        looks_at=("messages.status=tool_calls|tool_use|function_call|stop|end_turn|stop_sequence",),
+    ),
     Rule(
         "CALL016",
         "rpc-envelope",
@@ -205,7 +210,7 @@ RULES: tuple[Rule, ...] = (
     Rule("RUN007", "subagent-function-tool", "error", looks_at=("calls.subagent",)),
     Rule("RUN008", "subagents-over-limit", "warning", looks_at=("turns.subagent",), reach="session"),
     Rule("RUN009", "retry-storm", "warning", looks_at=("calls.outcome=error",), reach="session"),
-    Rule("RUN010", "session-stuck", "info", reach="session"),
+    Rule("RUN010", "session-stuck", "info", looks_at=("session_states.status=requires_action",), reach="session"),
     Rule("RUN011", "prompt-only-contract", "info", "hint", looks_at=("sessions.instructions",), reach="session"),
     Rule("RUN012", "action-waited", "info", looks_at=("calls.action_event",)),
     Rule("RUN013", "write-unapproved", "warning", looks_at=("approvals.policy", "calls.kind=mcp")),

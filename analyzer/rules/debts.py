@@ -7,7 +7,7 @@ import polars as pl
 from analyzer.frames import PART_BITS, RECORD_BITS
 from analyzer.rules.order import record_of
 from analyzer.rules.sightings import staged
-from analyzer.trace import Trace, shared
+from analyzer.trace import Trace, of_rows, shared
 
 #: The wire on which only a required action is a debt.
 ACTIONS = "openai-agents-api"
@@ -32,9 +32,13 @@ def orphans(trace: Trace) -> pl.DataFrame:
     `call_id` as it was sent, or what pairs the two where it names no call. `told` where their session or turn is
     recorded from its beginning: else the call may stand in what is not recorded.
     """
-    alone = trace.results.filter(trace.results["call"].is_null())
+    return _orphans(trace.results.filter(trace.results["call"].is_null()), trace)
+
+
+@of_rows
+def _orphans(alone: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     whole = trace.sessions.filter(trace.sessions["from_start"])["session"]
-    begun = trace.events.filter(trace.events["type"].str.ends_with("turn.created")) if alone.height else trace.events
+    begun = trace.events.filter(trace.events["type"].str.ends_with("turn.created"))
     turns = begun.select("session", "turn", begun=True).unique()
     return (
         alone.filter(pl.col("pair_id").str.strip_chars() != "")

@@ -21,6 +21,12 @@ def hits(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(found, schema=frames.HITS) if found else NONE
 
 
+def joined(*found: pl.DataFrame) -> pl.DataFrame:
+    """What several looks of a rule have found, in one frame."""
+    told = [each for each in found if each.height]
+    return pl.concat(told, how="diagonal") if told else NONE
+
+
 def place(event: int | None, pointer: str | None, role: str, call_id: str | None = None) -> dict[str, Any]:
     """One entry of `related`."""
     return {"event": event, "pointer": pointer, "call_id": call_id, "role": role}

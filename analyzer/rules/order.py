@@ -7,7 +7,7 @@ from datetime import timedelta
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORD_BITS
-from analyzer.trace import Trace, shared
+from analyzer.trace import Trace, of_rows, shared
 
 _SOURCE = 1 << (RECORD_BITS + PART_BITS)
 _RECORD = 1 << PART_BITS
@@ -113,9 +113,13 @@ def going_back(trace: Trace) -> pl.DataFrame:
         rows = events.filter(pl.col("lag").is_not_null())
     else:
         # Where no time lies far behind the latest so far, that of no session goes back.
-        if not ((times.cum_max() - times) > skew).any():
-            events = events.clear()
-        spans = trace.sources.filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS)))["source"].implode()
-        rows = events.filter(pl.col("time").is_not_null(), pl.col("copy").is_null(), ~pl.col("source").is_in(spans))
-        rows = rows.with_columns(lag=pl.col("time").diff().over("session", "source")).filter(pl.col("lag") < -skew)
+        far = ((times.cum_max() - times) > skew).any()
+        rows = _lagging(events if far else events.clear(), trace.sources, skew)
     return rows.select("session", "source", "event", "time", "lag")
+
+
+@of_rows
+def _lagging(events: pl.DataFrame, sources: pl.DataFrame, skew: timedelta) -> pl.DataFrame:
+    spans = sources.filter(pl.col("format").fill_null("").str.contains_any(list(_SPANS)))["source"].implode()
+    rows = events.filter(pl.col("time").is_not_null(), pl.col("copy").is_null(), ~pl.col("source").is_in(spans))
+    return rows.with_columns(lag=pl.col("time").diff().over("session", "source")).filter(pl.col("lag") < -skew)

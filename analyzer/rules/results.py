@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.payloads import FLAGGED_WIRES
 from analyzer.trace import Trace, shared
 
 
@@ -18,12 +19,20 @@ def standing(trace: Trace) -> pl.DataFrame:
 def said(trace: Trace) -> pl.DataFrame:
     """Every text of the standing results: `result`, `tool`, `what` (text, error, structured) and `text`."""
     results = standing(trace)
-    return pl.concat(
-        [
-            results.filter(results[what].is_not_null()).select("result", "tool", pl.lit(what).alias("what"), text=what)
-            for what in ("text", "error", "structured")
-        ]
-    )
+    texts = [
+        results.select("result", "tool", pl.lit(what).alias("what"), text=what).filter(pl.col("text").is_not_null())
+        for what in ("text", "error", "structured")
+        if what == "text" or results[what].null_count() < results.height
+    ]
+    return pl.concat(texts)
+
+
+@shared
+def failing(trace: Trace) -> pl.DataFrame:
+    """RESULTS that answer a call and failed, as far as is known: where the wire has no flag, words alone tell it."""
+    results = trace.results
+    unflagged = results["success"].is_null() & ~results["wire"].is_in(FLAGGED_WIRES)
+    return results.filter((results["rank"] == 0) & (~results["success"] | unflagged))
 
 
 @shared

@@ -34,6 +34,8 @@ def stringified(trace: Trace, role: str, *, nothing: bool = False, kept: bool = 
 
     With `kept` the payload has to keep its schema once the strings are decoded.
     """
+    if not trace.holds("violations"):
+        return
     # A payload is a candidate only where a wanted type was missed by a string.
     missed = trace.violations.filter(
         pl.col("keyword").is_in(["type", "anyOf", "oneOf"]), pl.col("actual").str.starts_with('"')

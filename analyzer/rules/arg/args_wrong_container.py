@@ -34,16 +34,17 @@ def check(trace: Trace) -> pl.DataFrame:
     listed = (container == "text") & text.str.contains(r"^\s*\[")  # one layer of text is no excuse for a list
     as_list = ((objects | strings) & listed) | (objects & container.is_in(["array", "number", "boolean"]))
     tolerated = as_text & (wire == "openai-agents-api")
-    columns = ("call", "wire", "kind", "container", "text", "event", "pointer")
+    columns = ["call", "wire", "kind", "container", "text", "event", "pointer"]
     wrong = pl.col("kind").is_in(["function", "mcp"]) & (as_text | as_value | as_list)
-    calls = trace.calls.select(columns).filter(wrong)
+    calls = trace.calls[columns].filter(wrong)
     # A client that resends a call may change what it stands in: the text is the same, and no copy that differs.
-    resent = staged(trace, "call_sightings", "history").filter(wrong).sort("seq", "event").select(columns)
-    if calls.is_empty() and resent.is_empty():
+    resent = staged(trace, "call_sightings", "history")
+    if resent.height:
+        calls = pl.concat([calls, resent.filter(wrong).sort("seq", "event").select(columns)])
+    if calls.is_empty():
         return NONE
     return (
-        pl.concat([calls, resent])
-        .unique("call", keep="first", maintain_order=True)
+        calls.unique("call", keep="first", maintain_order=True)
         .filter(~(as_text | (objects & listed)) | text.map_batches(_whole, return_dtype=pl.Boolean))
         .select(
             "call",

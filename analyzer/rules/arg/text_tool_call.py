@@ -20,7 +20,7 @@ import re
 
 import polars as pl
 
-from analyzer.rules.hits import hits
+from analyzer.rules.hits import NONE, hits
 from analyzer.trace import Trace
 
 _GATE = r'"(?:arguments|parameters|tool_uses)"|<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]'
@@ -33,14 +33,14 @@ _BESIDE = 80  # letters of other text that a call may have beside it
 
 def check(trace: Trace) -> pl.DataFrame:
     """Messages of the assistant that are a call in all but form."""
+    said = trace.messages.filter(pl.col("role") == "assistant", pl.col("text").str.contains(_GATE))
+    if said.is_empty():
+        return NONE
     said = (
-        trace.messages.filter(pl.col("role") == "assistant", pl.col("text").str.contains(_GATE))
-        .sort("event", "pointer")
+        said.sort("event", "pointer")
         .unique(["session", "item_id", "text"], keep="last", maintain_order=True)
         .select("session", "event", "turn", "pointer", "text")
     )
-    if said.is_empty():
-        return hits(())
     offers = trace.offers.filter(pl.col("state") == "offered")
     offered = set(offers.select("session", pl.col("tool").str.replace("^.*:", "")).unique().iter_rows())
     found = []

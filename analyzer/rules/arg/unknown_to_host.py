@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from analyzer.rules.hits import place
-from analyzer.rules.payloads import FLAGGED_WIRES, short
+from analyzer.rules.payloads import short
+from analyzer.rules.results import failing
 from analyzer.trace import Trace
 
 # What Codex, Claude Code, servers of MCP and their SDKs say instead of running it.
@@ -21,12 +22,9 @@ _AT_ONCE = 200  # characters; further down such words may be what a tool found
 
 def unknown_to_host(trace: Trace, told: pl.Series) -> Iterator[dict[str, Any]]:
     """Hits, in the order of the calls, but for those that are `told` already."""
-    results = trace.results
-    # Where the wire has no flag, words alone tell a failure.
-    unflagged = results["success"].is_null() & ~results["wire"].is_in(FLAGGED_WIRES)
     said = pl.coalesce("error", "text").str.slice(0, _AT_ONCE)
     refused = (
-        results.filter((results["rank"] == 0) & (~results["success"] | unflagged))
+        failing(trace)
         .select("call", "event", "pointer", "call_id", said=said)
         .filter(pl.col("said").str.contains(_SAYS), ~pl.col("call").is_in(told.implode()))
     )

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.hits import NONE, hits
+from analyzer.rules.hits import NONE, hits, joined
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 from analyzer.visible import visible
@@ -46,7 +46,7 @@ _PLAIN = "^[a-zA-Z0-9_-]{1,64}$"
 
 def check(trace: Trace) -> pl.DataFrame:
     """Calls first, then required actions of known calls and results whose own id is missing or empty."""
-    return pl.concat([_calls(trace), _actions(trace), _results(trace)])
+    return joined(_calls(trace), _actions(trace), _results(trace))
 
 
 def _calls(trace: Trace) -> pl.DataFrame:

@@ -26,11 +26,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.hits import NONE, hits, place
+from analyzer.rules.hits import hits, joined, place
 from analyzer.rules.order import record_of
 from analyzer.rules.sentence import sentence
 from analyzer.rules.sightings import staged
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 _WIRES = ("openai-agents-api", "openai-responses")
 _HINT = "Send every item once, and let whoever makes items give each an id of its own."
@@ -38,16 +38,17 @@ _HINT = "Send every item once, and let whoever makes items give each an id of it
 
 def check(trace: Trace) -> pl.DataFrame:
     """Items repeated inside one request, then other ids that belong to different items."""
-    repeated = _repeated(trace)
-    return pl.concat([_within_a_request(repeated), _across_items(trace, repeated)])
-
-
-def _repeated(trace: Trace) -> pl.DataFrame:
-    """`session, item_id, event, pointer` of items that stand a second time in one request, `first, where` of before."""
-    columns = ("session", "event", "pointer", "item_id")
-    shown = pl.concat(
-        [staged(trace, frame, "history").select(columns) for frame in ("call_sightings", "result_sightings")]
+    columns = ["session", "event", "pointer", "item_id"]
+    repeated = _repeated(
+        pl.concat([staged(trace, frame, "history")[columns] for frame in ("call_sightings", "result_sightings")])
     )
+    items = _items(trace)
+    return joined(_within_a_request(repeated), _across_items(items.filter(items["item_id"].is_duplicated()), repeated))
+
+
+@of_rows
+def _repeated(shown: pl.DataFrame) -> pl.DataFrame:
+    """`session, item_id, event, pointer` of items that stand a second time in one request, `first, where` of before."""
     by = ["session", "record", "item_id"]
     # The same fault is resent with every later request: its first place is enough.
     return (
@@ -76,15 +77,13 @@ def _within_a_request(repeated: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _across_items(trace: Trace, repeated: pl.DataFrame) -> pl.DataFrame:
-    items = _items(trace)
-    twice = items.filter(items["item_id"].is_duplicated()).join(repeated, on=["session", "item_id"], how="anti")
-    if twice.is_empty():
-        return NONE
+@of_rows
+def _across_items(twice: pl.DataFrame, repeated: pl.DataFrame) -> pl.DataFrame:
     by = ["session", "item_id"]
     what = pl.col("what")
     again = (
-        twice.with_columns(what=pl.when(what == "a message").then(what).otherwise(sentence("{} {}", what, "pair_id")))
+        twice.join(repeated, on=by, how="anti")
+        .with_columns(what=pl.when(what == "a message").then(what).otherwise(sentence("{} {}", what, "pair_id")))
         .filter(pl.col("what").n_unique().over(by) > 1)
         .sort("event", "pointer")
         .unique([*by, "what"], keep="first", maintain_order=True)
@@ -117,7 +116,7 @@ def _items(trace: Trace) -> pl.DataFrame:
     # An item of a server's call holds call and result in one.
     apart = here & (pl.col("pair_id") != pl.col("item_id"))
     calls, results = (
-        frame.select(*columns, "wire").filter(which).select(*columns, what=pl.lit(what))
+        frame[[*columns, "wire"]].filter(which).select(*columns, what=pl.lit(what))
         for frame, which, what in (
             (trace.calls, here, "the call"),
             (trace.result_sightings, apart, "the result of"),

@@ -34,7 +34,7 @@ import polars as pl
 
 from analyzer import masking
 from analyzer.rules.canonical import alike
-from analyzer.rules.hits import NONE, hits, place
+from analyzer.rules.hits import NONE, hits, joined, place
 from analyzer.trace import Trace
 
 _COMPARED = 100_000  # characters of two results in which their first difference is looked for
@@ -43,7 +43,7 @@ _UNFINISHED = ["in_progress", "queued", "calling", "searching"]
 
 def check(trace: Trace) -> pl.DataFrame:
     """Every accepted result of a call after its first, and every result whose copies differ."""
-    return pl.concat([_again(trace), _copies(trace)])
+    return joined(_again(trace), _copies(trace))
 
 
 def _again(trace: Trace) -> pl.DataFrame:

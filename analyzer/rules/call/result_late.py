@@ -49,9 +49,12 @@ def check(trace: Trace) -> pl.DataFrame:
         maintain_order="left",
     ).filter(pl.col("seq") > pl.col("until"))
     columns = ["result", "call", "session", "tool", "call_id", "seq", "event", "until", "status", "end"]
-    late = pl.concat(
-        [each.select(columns) for each in (ended, _after_cancelling(trace, sent), _after_asking(trace, sent))]
-    )
+    looks = [ended]
+    if trace.holds("call_sightings.status=cancelled"):
+        looks.append(_after_cancelling(trace, sent))
+    if trace.holds(f"events.type={_CANCEL}"):
+        looks.append(_after_asking(trace, sent))
+    late = pl.concat([each[columns] for each in looks])
     if late.is_empty():
         return hits(())
     told = (

@@ -19,6 +19,8 @@ _SHOWN = 5
 
 def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
     """Role and hit of every session's tool whose contract file does not promise what was advertised."""
+    if trace.contracts.is_empty():
+        return []
     pairs = _pairs(trace)
     if pairs.is_empty():
         return []

@@ -28,7 +28,8 @@ import polars as pl
 from analyzer.rules.drift.declared import contract_drift
 from analyzer.rules.drift.other_wire import other_wire_drift
 from analyzer.rules.hits import hits, place
-from analyzer.rules.payloads import FLAGGED_WIRES, layers
+from analyzer.rules.payloads import layers
+from analyzer.rules.results import failing
 from analyzer.trace import Trace
 from analyzer.visible import visible
 
@@ -47,10 +48,9 @@ def check_across(trace: Trace) -> pl.DataFrame:
 
 
 def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
-    # Where the wire has no flag, words alone tell a failure.
-    results = trace.results
-    unflagged = results["success"].is_null() & ~results["wire"].is_in(FLAGGED_WIRES)
-    failed = results.filter((results["rank"] == 0) & (~results["success"] | unflagged))
+    failed = failing(trace)
+    if failed.is_empty():
+        return []
     valid = trace.verdicts.filter(
         pl.col("call").is_in(failed["call"].drop_nulls().implode()),
         pl.col("role") == "arguments",

@@ -34,7 +34,7 @@ import polars as pl
 from analyzer.pointer import join, parts
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import decode, json_type
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 _LONGEST = 4_000
 _MEMBER = "^/properties/[^/]+(?:/properties/[^/]+)?$"
@@ -47,33 +47,35 @@ def check(trace: Trace) -> pl.DataFrame:
     found: list[dict[str, Any]] = []
     free = _free(trace)
     for role, by, frame in (("arguments", "call", trace.calls), ("output", "result", trace.results)):
-        objects = (
-            _loose(trace, role, by, frame, list(free))
-            .filter(
-                pl.col("text").str.contains(r"^\s*\{"),
-                pl.col("text").str.len_bytes() <= _LONGEST,
-                pl.col("success").fill_null(value=True) if role == "output" else pl.lit(value=True),
-            )
-            .select(by, "session", "tool", "seq", "event", "pointer", "call_id", "text", "kept")
-        )
-        rows = (
-            objects.filter(pl.len().over("session", "tool") > _BEFORE)
-            .sort("session", "tool", "seq", by)
-            .group_by("session", "tool", maintain_order=True)
-            .head(_MOST)
-        )
-        for payloads in rows.partition_by("session", "tool", maintain_order=True):
+        for payloads in _of_tools(_loose(trace, role, by, frame, list(free)), role, by):
             values = [decode(text) for text in payloads["text"]]
             if not _steady(values):
                 found += _switches(payloads.to_dicts(), values, by, role, free)
     return hits(found)
 
 
+@of_rows
+def _of_tools(loose: pl.DataFrame, role: str, by: str) -> list[pl.DataFrame]:
+    """The objects among the payloads, tool by tool, where there are enough of one tool in a session."""
+    objects = loose.filter(
+        pl.col("text").str.contains(r"^\s*\{"),
+        pl.col("text").str.len_bytes() <= _LONGEST,
+        pl.col("success").fill_null(value=True) if role == "output" else pl.lit(value=True),
+    ).select(by, "session", "tool", "seq", "event", "pointer", "call_id", "text", "kept")
+    return (
+        objects.filter(pl.len().over("session", "tool") > _BEFORE)
+        .sort("session", "tool", "seq", by)
+        .group_by("session", "tool", maintain_order=True)
+        .head(_MOST)
+        .partition_by("session", "tool", maintain_order=True)
+    )
+
+
 def _free(trace: Trace) -> dict[str, set[str]]:
     """By schema, the members of the two levels that it declares without a type."""
-    places = trace.schema_facts.filter(
-        trace.schema_facts["fact"] == "schema_vacuous", pl.col("pointer").str.contains(_MEMBER)
-    )
+    if not trace.holds("schema_facts.fact=schema_vacuous"):
+        return {}
+    places = trace.schema_facts.filter(pl.col("fact") == "schema_vacuous", pl.col("pointer").str.contains(_MEMBER))
     free: dict[str, set[str]] = {}
     for schema, pointer in places.select("schema_id", "pointer").iter_rows():
         steps = parts(pointer)[1::2]

@@ -31,10 +31,10 @@ import polars as pl
 
 from analyzer.rules.drift.reworded import described_anew, reworded
 from analyzer.rules.drift.versions import Direction, direction
-from analyzer.rules.hits import hits, place
+from analyzer.rules.hits import NONE, hits, place
 from analyzer.rules.order import source_of
 from analyzer.rules.payloads import decode
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 _KEY = ["session", "tool", "role"]
 #: Channels that show a whole table: in the others a missing tool was not taken away.
@@ -52,26 +52,10 @@ _SEARCH = "hosted::tool_search"
 
 def check(trace: Trace) -> pl.DataFrame:
     """Changes of offers, each tool once per place; announced and re-listed ones left out."""
-    before = {
-        name: pl.col(name).shift(1).over(_KEY)
-        for name in ("state", "schema_id", "event", "pointer", "since", "channel")
-    }
     several = trace.offers.group_by(_KEY).len().filter(pl.col("len") > 1)  # nearly all tools are offered once
-    found = (
-        trace.offers.join(several, on=_KEY, how="semi")
-        .sort(*_KEY, "since")
-        .with_columns(**{f"old_{name}": expression for name, expression in before.items()})
-        .filter(pl.col("old_state") == "offered", pl.col("channel") != "search", pl.col("old_channel") != "search")
-        # Requests ask for tool search, and no snapshot lists it.
-        .filter((pl.col("tool") != _SEARCH) | (pl.col("channel") != "session"))
-        .filter(
-            ((pl.col("state") == "withdrawn") & pl.col("channel").is_in(_WHOLE))
-            | ((pl.col("state") == "offered") & pl.col("schema_id").ne_missing(pl.col("old_schema_id")))
-        )
-    )
-    found, anew = _in_order(trace, found), described_anew(trace)
+    found, anew = _in_order(trace, _changes(several, trace.offers)), described_anew(trace)
     if found.is_empty() and not anew:  # nearly always: then the events need not be searched
-        return hits(())
+        return NONE
     words = _in_order(trace, reworded(trace))
     announced = trace.events.filter(pl.col("type").str.contains(_LIST_CHANGED, literal=True)).select(
         "session", at="seq"
@@ -93,6 +77,27 @@ def check(trace: Trace) -> pl.DataFrame:
     )
     changed = _all(rows.sort("session", "since", "tool", "role"), texts, seen)
     return hits([*changed, *(hit for hit in told if hit is not None)])
+
+
+@of_rows
+def _changes(several: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
+    """The offers that say otherwise than the one before, which is named by `old_`."""
+    before = {
+        name: pl.col(name).shift(1).over(_KEY)
+        for name in ("state", "schema_id", "event", "pointer", "since", "channel")
+    }
+    return (
+        offers.join(several, on=_KEY, how="semi")
+        .sort(*_KEY, "since")
+        .with_columns(**{f"old_{name}": expression for name, expression in before.items()})
+        .filter(pl.col("old_state") == "offered", pl.col("channel") != "search", pl.col("old_channel") != "search")
+        # Requests ask for tool search, and no snapshot lists it.
+        .filter((pl.col("tool") != _SEARCH) | (pl.col("channel") != "session"))
+        .filter(
+            ((pl.col("state") == "withdrawn") & pl.col("channel").is_in(_WHOLE))
+            | ((pl.col("state") == "offered") & pl.col("schema_id").ne_missing(pl.col("old_schema_id")))
+        )
+    )
 
 
 def _in_order(trace: Trace, changed: pl.DataFrame) -> pl.DataFrame:

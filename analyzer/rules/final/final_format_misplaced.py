@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.trace import Trace
 
 
@@ -21,6 +22,8 @@ def check(trace: Trace) -> pl.DataFrame:
     """Sessions of the Agents API with a JSON text format; each once."""
     formats = trace.session_states["text_format"]
     declared = trace.session_states.filter(formats.str.contains(r'"type"\s*:\s*"json_(?:schema|object)"'))
+    if declared.is_empty():
+        return NONE
     here = trace.events.filter(pl.col("event").is_in(declared["event"].implode())).filter(
         pl.col("type").str.starts_with("agent.session.")
     )

@@ -28,10 +28,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.hits import NONE, hits, place
+from analyzer.rules.hits import NONE, hits, joined, place
 from analyzer.rules.order import comparable, going_back, numbered
 from analyzer.rules.pairs import pairs
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 # Formats that write a parent when it ends, after its children.
 _LISTED = r"/data/\d+$"
@@ -40,7 +40,10 @@ _HINT = "Sort the log by what orders it (numbers, times) and audit it again, or 
 
 def check(trace: Trace) -> pl.DataFrame:
     """Results before their calls, and the first step back of numbers and of times."""
-    return pl.concat([_results(trace), _steps_back(trace)])
+    numbers = numbered(trace)
+    # Numbers that begin anew are those of the next response or connection.
+    back = numbers.filter((numbers["step"] < 0) & (numbers["number"] > 1))
+    return joined(_results(trace), _steps_back(_numbers(back, trace), _clock(going_back(trace), trace)))
 
 
 def _results(trace: Trace) -> pl.DataFrame:
@@ -66,10 +69,10 @@ def _results(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _steps_back(trace: Trace) -> pl.DataFrame:
-    steps = pl.concat([_numbers(trace), _clock(trace)])
+def _steps_back(*looks: pl.DataFrame) -> pl.DataFrame:
+    steps = pl.concat(looks)
     if steps.is_empty():
-        return hits(())
+        return NONE
     first = (
         steps.sort("event", "what")
         .group_by("session", "source", "what", maintain_order=True)
@@ -88,10 +91,8 @@ def _steps_back(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _numbers(trace: Trace) -> pl.DataFrame:
-    events = numbered(trace)
-    # Numbers that begin anew are those of the next response or connection.
-    back = events.filter((events["step"] < 0) & (events["number"] > 1))
+@of_rows
+def _numbers(back: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     return back.filter(_as_it_lies(trace, "number")).select(
         *("session", "source", "event"),
         now=pl.col("number").cast(pl.String),
@@ -100,16 +101,13 @@ def _numbers(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _clock(trace: Trace) -> pl.DataFrame:
-    return (
-        going_back(trace)
-        .filter(_as_it_lies(trace, "number", "time"))
-        .select(
-            *("session", "source", "event"),
-            now=pl.col("time").dt.to_string("iso:strict"),
-            was=(pl.col("time") - pl.col("lag")).dt.to_string("iso:strict"),
-            what=pl.lit("time"),
-        )
+@of_rows
+def _clock(back: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    return back.filter(_as_it_lies(trace, "number", "time")).select(
+        *("session", "source", "event"),
+        now=pl.col("time").dt.to_string("iso:strict"),
+        was=(pl.col("time") - pl.col("lag")).dt.to_string("iso:strict"),
+        what=pl.lit("time"),
     )
 
 

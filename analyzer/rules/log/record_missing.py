@@ -29,7 +29,7 @@ from analyzer.rules.debts import orphans
 from analyzer.rules.hits import hits
 from analyzer.rules.order import leaps, record_of
 from analyzer.rules.sightings import staged
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 from analyzer.visible import visible
 
 _NOTHING = pl.DataFrame(schema={"session": pl.String, "turn": pl.String, "event": pl.Int64, "name": pl.String})
@@ -55,16 +55,16 @@ def check(trace: Trace) -> pl.DataFrame:
 
 
 def _gaps(trace: Trace) -> _Missing:
-    gaps = (
-        leaps(trace)
-        .sort("event")
-        .group_by("session", maintain_order=True)
-        # Numbers of a hostile log leap so far that the sum of the gaps is no number of 64 bits.
-        .agg(pl.first("event", "number", "step"), pl.col("missing").cast(pl.Int128).sum())
-    )
-    for session, event, number, step, missing in gaps.iter_rows():
+    for session, event, number, step, missing in _added(leaps(trace)).iter_rows():
         last = number - step
         yield session, event, "gap", f"{missing} numbers are missing, the first after {last}: the next is {number}."
+
+
+@of_rows
+def _added(gaps: pl.DataFrame) -> pl.DataFrame:
+    by_session = gaps.sort("event").group_by("session", maintain_order=True)
+    # Numbers of a hostile log leap so far that the sum of the gaps is no number of 64 bits.
+    return by_session.agg(pl.first("event", "number", "step"), pl.col("missing").cast(pl.Int128).sum())
 
 
 def _unfinished(trace: Trace) -> _Missing:
@@ -132,13 +132,17 @@ def _begun_late(late: pl.DataFrame) -> _Missing:
 
 
 def _calls(trace: Trace, late: pl.DataFrame) -> _Missing:
-    # Where the beginning is recorded there is no such call (CALL005); where an event should begin it, that is told.
-    alone = orphans(trace).filter(~pl.col("told")).join(late, on="session", how="anti", maintain_order="left")
-    alone = alone.group_by("session", maintain_order=True).agg(pl.first("event", "call_id"), count=pl.len())
-    for session, event, name, count in alone.iter_rows():
+    for session, event, name, count in _alone(orphans(trace), late).iter_rows():
         more = f" and {count - 1} more" if count > 1 else ""
         said = f"The session holds no call for its results {visible(name)}{more}, nor is its beginning recorded."
         yield session, event, "calls", said
+
+
+@of_rows
+def _alone(orphans: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
+    # Where the beginning is recorded there is no such call (CALL005); where an event should begin it, that is told.
+    rows = orphans.filter(~pl.col("told")).join(late, on="session", how="anti", maintain_order="left")
+    return rows.group_by("session", maintain_order=True).agg(pl.first("event", "call_id"), count=pl.len())
 
 
 def _pages(trace: Trace) -> _Missing:

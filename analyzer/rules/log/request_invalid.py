@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from analyzer.rules.hits import NONE, hits
+from analyzer.rules.hits import NONE, hits, joined
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
 
@@ -38,7 +38,7 @@ _FAULTS = ("member_type", "member_missing")
 
 def check(trace: Trace) -> pl.DataFrame:
     """The reader's faults, posted results without a required member, and functions without one."""
-    return pl.concat([_faults(trace), _posts(trace), hits(_functions(trace))])
+    return joined(_faults(trace), _posts(trace), hits(_functions(trace)))
 
 
 def _faults(trace: Trace) -> pl.DataFrame:
@@ -104,6 +104,8 @@ def _posts(trace: Trace) -> pl.DataFrame:
 
 def _functions(trace: Trace) -> Iterator[dict[str, Any]]:
     asked = trace.showings.filter(pl.col("channel").is_in(["create", "update"]), pl.col("table").is_not_null())
+    if asked.is_empty():
+        return
     shown = (
         asked.sort("event")
         .unique(["session", "table"], keep="first", maintain_order=True)

@@ -30,7 +30,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.rules.failures import accepted
-from analyzer.rules.hits import NONE, hits, place
+from analyzer.rules.hits import NONE, hits, joined, place
 from analyzer.rules.payloads import FLAGGED_WIRES, READERS, SHELLS, error_speakers, layers, short
 from analyzer.trace import Trace
 
@@ -65,12 +65,14 @@ _STATUS = ("status", "statusCode", "status_code", "http_status", "code")
 
 def check(trace: Trace) -> pl.DataFrame:
     """Successful results that tell of a failure, and results whose two ends disagree."""
-    return pl.concat([hits(_dressed(trace)), _lost(trace), hits(_kept_back(trace))])
+    return joined(hits(_dressed(trace)), _lost(trace), hits(_kept_back(trace)))
 
 
 def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
     texts = trace.results["text"]
     opens, container = (texts.str.contains(pattern) for pattern in (_OPENS, _OBJECT))
+    if not (opens | container).any():
+        return
     opening = trace.results.select("result", "tool", "wire", "success", "error", "text", opens=opens, object=container)
     gated = opening.filter(opens | container).filter(
         pl.col("opens") | pl.col("text").str.slice(0, 2000).str.contains(_NAMES)
@@ -125,7 +127,9 @@ def _lost(trace: Trace) -> pl.DataFrame:
     shown = trace.result_sightings
     # A success that carries an error contradicts itself, and has lost nothing on the way.
     shown = shown.filter(~(shown["success"] & shown["error"].is_not_null()).fill_null(value=False))
-    failed = shown.filter(~shown["success"])["result"].unique()
+    failed = shown["result"].filter(~shown["success"]).unique()
+    if failed.is_empty():
+        return NONE
     passed = shown.filter(shown["success"] & shown["result"].is_in(failed.implode()))["result"].unique()
     if passed.is_empty():
         return NONE

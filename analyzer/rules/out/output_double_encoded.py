@@ -27,7 +27,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.rules.failures import accepted
-from analyzer.rules.hits import hits
+from analyzer.rules.hits import NONE, hits
 from analyzer.rules.payloads import decode, json_type, layers
 from analyzer.trace import Trace
 
@@ -40,6 +40,8 @@ def check(trace: Trace) -> pl.DataFrame:
     """Results whose text holds a text that holds a container, or a whole MCP result."""
     texts = trace.results["text"]
     opening = trace.results.filter(texts.str.contains(r'^\s*"') | texts.str.contains(_WHOLE))
+    if opening.is_empty():
+        return NONE
     results = opening.filter(
         pl.col("container").is_in(["text", "parts"]),
         ~pl.col("result").is_in(accepted(trace, opening["result"]).implode()),

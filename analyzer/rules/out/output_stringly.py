@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.rules.hits import NONE, hits
+from analyzer.rules.hits import NONE, hits, joined
 from analyzer.rules.stringified import stringified
 from analyzer.trace import Trace
 
@@ -45,7 +45,7 @@ def check(trace: Trace) -> pl.DataFrame:
         }
         for found in stringified(trace, "output", nothing=True)
     )
-    return pl.concat([members, _literals(trace)], how="diagonal")
+    return joined(members, _literals(trace))
 
 
 def spelled(text: pl.Expr) -> pl.Expr:

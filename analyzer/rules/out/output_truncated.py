@@ -21,10 +21,10 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.replay.payloads import CUT_NOTES
-from analyzer.rules.hits import hits
+from analyzer.rules.hits import hits, joined
 from analyzer.rules.payloads import cut_short, opens_json
 from analyzer.rules.results import standing
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 _NOTE = "|".join(
     each.replace("[", r"\[").replace("]", r"\]").replace("(", r"\(").replace(")", r"\)").replace(".", r"\.")
@@ -47,23 +47,29 @@ def check(trace: Trace) -> pl.DataFrame:
     ]
     results = standing(trace)
     noted = results.filter(results["text"].str.contains(_NOTE))
-    noted = noted.filter(
-        pl.col("container").is_in(["text", "parts"]), ~pl.col("result").is_in([hit["result"] for hit in cut])
-    )
-    notes = noted.select(
+    return joined(hits(cut), _noted(noted, [hit["result"] for hit in cut]))
+
+
+@of_rows
+def _noted(noted: pl.DataFrame, told: list[int]) -> pl.DataFrame:
+    return noted.filter(pl.col("container").is_in(["text", "parts"]), ~pl.col("result").is_in(told)).select(
         "result",
         message=pl.lit("The output says itself that something was left out."),
         hint=pl.lit("Return fewer members or pages instead, so that what comes is whole."),
         severity=pl.lit("info"),
         keyword=pl.lit("note"),
     )
-    return pl.concat([hits(cut), notes], how="diagonal")
 
 
 def _ending_open(trace: Trace) -> pl.DataFrame:
     """What opens as a container does and may not close it: `result` and `text`."""
-    results = standing(trace).select("result", "container", "structured", "text")
+    results = standing(trace)[["result", "container", "structured", "text"]]
     opened = results.filter(results["text"].str.contains(r"^\s*(?:\{\s*(?:\"|$)|\[)"))
+    return _unclosed(opened, trace)
+
+
+@of_rows
+def _unclosed(opened: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     # A text that was judged was read to its end.
     judged = trace.verdicts.filter(
         (trace.verdicts["role"] == "output") & trace.verdicts["payload"].is_in(["value", "string"])

@@ -34,9 +34,9 @@ _HANDS_IN = r"(?i)(?:^|[^a-z])(?:submit|final|finish|answer|respond|report|emit|
 def check(trace: Trace) -> pl.DataFrame:
     """Sessions whose instructions ask for JSON and that have no contract for it."""
     asking = trace.sessions.filter(trace.sessions["instructions"].str.contains("(?i)json"))
-    asking = asking.filter(pl.col("instructions").str.contains(_ASKS))
     if asking.is_empty() or (trace.contracts["role"] != "arguments").any():
         return NONE
+    asking = asking.filter(pl.col("instructions").str.contains(_ASKS))
     held = pl.concat(
         [
             trace.offers.filter((pl.col("role") != "arguments") | pl.col("tool").str.contains(_HANDS_IN)).select(

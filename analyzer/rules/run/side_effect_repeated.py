@@ -45,7 +45,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from analyzer.rules.canonical import canonical
-from analyzer.rules.hits import hits, place
+from analyzer.rules.hits import NONE, hits, place
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
@@ -59,6 +59,8 @@ _READS = (
 def check(trace: Trace) -> pl.DataFrame:
     """Pairs of equal calls that both ran, with a cause between them or a tool that writes."""
     broken = _broken(trace)
+    if broken.is_empty() and not trace.settings.writes:
+        return NONE
     names = trace.calls["name"].unique()
     written = pl.col("name").is_in(sorted(trace.settings.writes))
     troubled = pl.col("session").is_in(broken["session"].unique().implode())
@@ -70,7 +72,7 @@ def check(trace: Trace) -> pl.DataFrame:
         pl.col("outcome").is_in(["ok", "unknown"]), pl.col("kind").is_in(["function", "custom", "mcp"])
     ).filter(pl.len().over(by) > 1)
     if ran.is_empty():
-        return hits(())
+        return NONE
     ran = (
         ran.join(trace.results.select("result", answered="seq"), on="result", how="left")
         .sort("seq", "call")
@@ -99,14 +101,13 @@ def check(trace: Trace) -> pl.DataFrame:
 def _broken(trace: Trace) -> pl.DataFrame:
     """Where something went wrong or was cut off: session, seq, why."""
     errors = trace.events.filter((trace.events["kind"] == "error") & trace.events["copy"].is_null())
-    turns = trace.turn_states.filter(pl.col("status").is_in(["failed", "cancelled"]))
-    return pl.concat(
-        [
-            errors.select("session", "seq", why=pl.lit("an error")),
-            turns.select("session", "seq", why=sentence("a {} turn", "status")),
-            trace.summaries.select("session", "seq", why=sentence("a {}", pl.col("what").fill_null("cut"))),
-        ]
-    ).filter(pl.col("session").is_not_null(), pl.col("seq").is_not_null())
+    looks = [errors.select("session", "seq", why=pl.lit("an error"))]
+    if trace.holds("turn_states.status=failed|cancelled"):
+        turns = trace.turn_states.filter(pl.col("status").is_in(["failed", "cancelled"]))
+        looks.append(turns.select("session", "seq", why=sentence("a {} turn", "status")))
+    if trace.holds("summaries"):
+        looks.append(trace.summaries.select("session", "seq", why=sentence("a {}", pl.col("what").fill_null("cut"))))
+    return pl.concat(looks).filter(pl.col("session").is_not_null(), pl.col("seq").is_not_null())
 
 
 def _asked(trace: Trace, sessions: pl.Expr) -> dict[str, list[tuple[int, bool]]]:

@@ -26,7 +26,7 @@ import polars as pl
 from analyzer import secrets
 from analyzer.rules.hits import hits
 from analyzer.rules.results import said
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 _CONFIDENCE = {"certain": 0, "likely": 1, "hint": 2}
 _GATE = "|".join(secrets.GATES)
@@ -34,23 +34,12 @@ _GATE = "|".join(secrets.GATES)
 
 def check(trace: Trace) -> pl.DataFrame:
     """Payloads that hold a credential; the first showing of each payload, and each payload once."""
-    output, error, structured = (
-        found.with_columns(what=pl.lit(name))
-        for found, name in zip(_outputs(trace), ("output", "error", "structured output"), strict=True)
-    )
     places = [
-        output,
-        error,
-        structured.join(output, on=["result", "text"], how="anti", maintain_order="left"),
-        _sifted(trace.calls).select("call", "text", what=pl.lit("arguments")),
-        _sifted(trace.messages)
-        .unique(["session", "item_id", "text"], keep="first", maintain_order=True)
-        .select("session", "event", "pointer", "turn", "text", what=pl.lit("message")),
-        _sifted(trace.session_states, "instructions")
-        .sort("session", "seq", "event")
-        .unique(["session", "instructions"], keep="first", maintain_order=True)
-        .select("session", "event", text="instructions", what=pl.lit("instructions")),
-        _tables(trace),
+        *_outputs(_sifted(said(trace))),
+        _arguments(_sifted(trace.calls)),
+        _messages(_sifted(trace.messages)),
+        _instructions(_sifted(trace.session_states, "instructions")),
+        _tables(_sifted(trace.tables), trace.showings),
     ]
     rows = (row for payloads in places for row in payloads.iter_rows(named=True))
     return hits(hit for row in rows if (hit := _told(row)) is not None)
@@ -65,11 +54,40 @@ def _sifted(payloads: pl.DataFrame, column: str = "text") -> pl.DataFrame:
     return gated.filter(touched | text.str.contains(assigned)) if gated.height else gated
 
 
-def _tables(trace: Trace) -> pl.DataFrame:
-    """Tool tables with a credential (headers of servers, say), once per session."""
-    suspects = _sifted(trace.tables.select("table", "text"))
+@of_rows
+def _outputs(suspects: pl.DataFrame) -> list[pl.DataFrame]:
+    output, error, structured = (
+        suspects.filter(suspects["what"] == what).select("result", "text", what=pl.lit(name))
+        for what, name in (("text", "output"), ("error", "error"), ("structured", "structured output"))
+    )
+    return [output, error, structured.join(output, on=["result", "text"], how="anti", maintain_order="left")]
+
+
+@of_rows
+def _arguments(suspects: pl.DataFrame) -> pl.DataFrame:
+    return suspects.select("call", "text", what=pl.lit("arguments"))
+
+
+@of_rows
+def _messages(suspects: pl.DataFrame) -> pl.DataFrame:
+    first = suspects.unique(["session", "item_id", "text"], keep="first", maintain_order=True)
+    return first.select("session", "event", "pointer", "turn", "text", what=pl.lit("message"))
+
+
+@of_rows
+def _instructions(suspects: pl.DataFrame) -> pl.DataFrame:
     return (
-        trace.showings.join(suspects, on="table")
+        suspects.sort("session", "seq", "event")
+        .unique(["session", "instructions"], keep="first", maintain_order=True)
+        .select("session", "event", text="instructions", what=pl.lit("instructions"))
+    )
+
+
+@of_rows
+def _tables(suspects: pl.DataFrame, showings: pl.DataFrame) -> pl.DataFrame:
+    """Tool tables with a credential (headers of servers, say), once per session."""
+    return (
+        showings.join(suspects.select("table", "text"), on="table")
         .sort("session", "seq", "event", "pointer")
         .unique(["session", "table"], keep="first", maintain_order=True)
         .select("session", "event", "pointer", "text", what=pl.lit("tool table"))
@@ -82,11 +100,6 @@ def _count(number: int) -> str:
 
 def _verb(what: str) -> str:
     return "hold" if what in ("arguments", "instructions") else "holds"
-
-
-def _outputs(trace: Trace) -> list[pl.DataFrame]:
-    suspects = _sifted(said(trace)).drop("tool")
-    return [suspects.filter(suspects["what"] == what) for what in ("text", "error", "structured")]
 
 
 def _told(payload: dict[str, Any]) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from analyzer.rules.hits import NONE
 from analyzer.rules.payloads import error_speakers
 from analyzer.rules.results import said
 from analyzer.rules.sentence import sentence
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 # Escape, bell, backspace, null, delete, and the one-letter forms of CSI, OSC and DCS: what terminals act upon. As
 # literals these cost a thirtieth of a class of all control characters; twenty in one pattern cost as much as a class.
@@ -47,36 +47,37 @@ _JSON = r"^\s*[{\[\"]"
 
 def _suspects(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of which the text may hold such characters: two looks at all texts, and closer ones at few."""
-    text = frame["text"]
-    near = text.str.contains(f"{_CONTROL}|{_ESCAPED}").arg_true()
-    foreign = (text.str.len_bytes() != text.str.len_chars()).arg_true()
+    text = pl.col("text")
+    looks = frame.select(
+        near=text.str.contains(f"{_CONTROL}|{_ESCAPED}"), foreign=text.str.len_bytes() != text.str.len_chars()
+    )
+    if not looks["near"].any() and not looks["foreign"].any():
+        return frame.clear()
+    near, foreign = looks["near"].arg_true(), looks["foreign"].arg_true()
     if foreign.len():
-        said = text.gather(foreign)
+        said = frame["text"].gather(foreign)
         hidden = said.str.contains(_TURNING) | said.str.contains(_SOME_TAGS) | said.str.contains(_THIN)
         near = pl.concat([near, foreign.filter(hidden)]).unique().sort()
     return frame[near]
 
 
-def _looked_at(frame: pl.DataFrame) -> pl.DataFrame:
+@of_rows
+def _looked_at(suspects: pl.DataFrame) -> pl.DataFrame:
     """The rows that hold such characters, with `control`, `hidden` and `thin`."""
     text, json = pl.col("text"), pl.col("text").str.contains(_JSON)
-    return (
-        _suspects(frame)
-        .with_columns(
-            control=text.str.contains(_CONTROL) | (json & text.str.contains(_ESCAPED_CONTROL)),
-            hidden=text.str.contains(_TURNING)
-            | text.str.replace_all(_FLAG, "").str.contains(_TAGS)
-            | (json & text.str.contains(_ESCAPED_HIDDEN)),
-            thin=text.str.contains(_THIN) | (json & text.str.contains(_ESCAPED_THIN)),
-        )
-        .filter(pl.col("control") | pl.col("hidden") | pl.col("thin"))
-    )
+    return suspects.with_columns(
+        control=text.str.contains(_CONTROL) | (json & text.str.contains(_ESCAPED_CONTROL)),
+        hidden=text.str.contains(_TURNING)
+        | text.str.replace_all(_FLAG, "").str.contains(_TAGS)
+        | (json & text.str.contains(_ESCAPED_HIDDEN)),
+        thin=text.str.contains(_THIN) | (json & text.str.contains(_ESCAPED_THIN)),
+    ).filter(pl.col("control") | pl.col("hidden") | pl.col("thin"))
 
 
 def check(trace: Trace) -> pl.DataFrame:
     """Payloads with control characters or hidden ones; each payload once."""
     outputs, calls, messages = (
-        _looked_at(frame.select(columns))
+        _looked_at(_suspects(frame[columns]))
         for frame, columns in (
             (said(trace), ["result", "tool", "text"]),
             (trace.calls, ["call", "text"]),

@@ -38,7 +38,7 @@ import polars as pl
 
 from analyzer.contracts.spelling import spelled
 from analyzer.rules.sentence import sentence
-from analyzer.trace import Trace
+from analyzer.trace import Trace, of_rows
 
 _LEAST = 5
 
@@ -51,7 +51,11 @@ def check(trace: Trace) -> pl.DataFrame:
 def places(trace: Trace) -> pl.DataFrame:
     """The first such result of each session and tool, and their `count`."""
     results = trace.results
-    mute = results.filter(results["tool"].is_in(_unpromised(trace).implode()))
+    return _first(results.filter(results["tool"].is_in(_unpromised(trace).implode())))
+
+
+@of_rows
+def _first(mute: pl.DataFrame) -> pl.DataFrame:
     structured = pl.col("text").str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])") | pl.col("structured").is_not_null()
     return (
         mute.filter(pl.col("rank") == 0, pl.col("success").fill_null(value=True), pl.col("error").is_null())
@@ -63,6 +67,7 @@ def places(trace: Trace) -> pl.DataFrame:
     )
 
 
+@of_rows
 def told(places: pl.DataFrame) -> pl.DataFrame:
     """The hits of `places`, which may come from several parts of a session, one after the other."""
     return (

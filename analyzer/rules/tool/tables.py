@@ -42,6 +42,8 @@ def shown_tables(trace: Trace, *literals: str) -> Iterator[dict[str, Any]]:
         if wanted
         else trace.tables.select("table", "shape", "text")
     )
+    if chosen.is_empty():
+        return iter(())
     return (
         trace.showings.filter(pl.col("table").is_in(chosen["table"].implode()))
         .sort("event", "pointer")

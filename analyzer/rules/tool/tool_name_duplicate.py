@@ -24,7 +24,7 @@ import polars as pl
 
 from analyzer.contracts.tables import ANY_TOOL
 from analyzer.pointer import join
-from analyzer.rules.hits import hits, place
+from analyzer.rules.hits import NONE, hits, joined, place
 from analyzer.rules.tool.tables import names_of, shown_tables
 from analyzer.trace import Trace
 
@@ -49,14 +49,14 @@ def check(trace: Trace) -> pl.DataFrame:
                     "keyword": "list",
                     "related": [place(table["event"], join(table["pointer"], first), "defined first")],
                 }
-    return pl.concat([hits(found[name] for name in sorted(found)), _clashes(trace)])
+    return joined(hits(found[name] for name in sorted(found)), _clashes(trace))
 
 
 def _clashes(trace: Trace) -> pl.DataFrame:
     keys = trace.offers["tool"].unique()
     shared_names = keys.filter(keys.str.replace("^.*:", "").is_duplicated())
     if shared_names.is_empty():
-        return hits(())
+        return NONE
     owners = (
         trace.offers.filter(
             pl.col("state") == "offered", pl.col("role") == "arguments", ~pl.col("tool").str.starts_with("hosted")

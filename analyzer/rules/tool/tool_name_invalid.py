@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.hits import NONE
 from analyzer.rules.sentence import lookalikes, sentence
 from analyzer.rules.tool.advertised import listed
 from analyzer.trace import Trace
@@ -33,14 +34,19 @@ _NAMES = {
     "gemini": (r"^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$", f"at most 64 {_LETTERS}, dots and colons, a letter first"),
     "mcp": (r"^[a-zA-Z0-9_./-]{1,128}$", f"1 to 128 {_LETTERS}, dots and slashes"),
 }
+#: What fits all of them.
+_PLAIN = "^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$"
 
 
 def check(trace: Trace) -> pl.DataFrame:
     """Names in tool tables that do not fit the table's provider; each name once."""
+    odd = listed(trace).filter(~pl.col("name").str.contains(_PLAIN))
+    if odd.is_empty():
+        return NONE
     name, shape = pl.col("name"), pl.col("shape")
     bad = pl.any_horizontal((shape == key) & ~name.str.contains(pattern) for key, (pattern, _) in _NAMES.items())
     words = {key: words for key, (_, words) in _NAMES.items()}
-    named = listed(trace).filter(pl.col("kind").is_in(["function", "mcp", "custom"]), bad)
+    named = odd.filter(pl.col("kind").is_in(["function", "mcp", "custom"]), bad)
     return (
         named.sort("event", "position")
         .unique(["shape", "tool"], keep="first", maintain_order=True)
