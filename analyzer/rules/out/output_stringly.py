@@ -68,12 +68,12 @@ def _literals(trace: Trace) -> pl.DataFrame:
     shell = pl.col("tool").str.replace("^.*:", "").is_in(sorted(trace.settings.shell)).fill_null(value=False)
     # What else the tool returns: JSON of containers, and not what looks like it.
     json = results.filter(text.str.contains(r"^\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]0-9])"), ~text.str.contains(_LITERAL))
-    alike = json.select("tool", alike=pl.lit(value=True)).drop_nulls().unique()
+    alike = json.select("session", "tool", alike=pl.lit(value=True)).drop_nulls("tool").unique()
     lost, broken = text.str.contains(_LOST, literal=True), pl.col("verdict").is_not_null()
     return (
         literal.filter(~shell)
         .join(told, on="result", how="left", maintain_order="left")
-        .join(alike, on="tool", how="left", maintain_order="left")
+        .join(alike, on=["session", "tool"], how="left", maintain_order="left")
         # A word alone may be prose: only what was promised, or what else came, says that it is none.
         .filter(broken | pl.col("alike").is_not_null() | ~text.str.contains(_WORD))
         .select(
