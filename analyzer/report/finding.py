@@ -50,6 +50,10 @@ def in_full(paper: Paper, row: dict[str, Any], *, indent: int = 4, sides: bool =
         labelled(paper, "", f"and {len(others) - _RELATED} more places", inner, labels)
     if sides and row["contract"] is not None:
         _origin(paper, row["contract"], inner, labels, passing=bool(row["failures"]))
+    if row.get("suppressed"):
+        borne = row["suppressed"]
+        until = f" (until {visible(borne['until'], limit=20)})" if borne["until"] else ""
+        paper.field("suppressed", f"{visible(borne['reason'], limit=200)}{until}", indent=inner, labels=labels + 2)
     if row["hint"]:
         paper.field("do", visible(row["hint"], limit=600), indent=inner, labels=labels)
     more = row.get("more") or 0

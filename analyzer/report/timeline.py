@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from analyzer.findings.deciding import borne
 from analyzer.report.paper import Paper, Words
 from analyzer.report.versions import bare
 from analyzer.visible import visible
@@ -15,20 +17,24 @@ if TYPE_CHECKING:
     from analyzer.auditing import Audit
 
 _TEXT = 160
+_ALIKE = 3  # findings of one rule at one event
 _PREFIX = "agent.session."
 
 
 def sessions(paper: Paper, audit: Audit) -> None:
-    """One line for each session."""
-    found = audit.findings.group_by("session").agg(
-        errors=(pl.col("severity") == "error").sum(), others=(pl.col("severity") != "error").sum()
+    """One line for each session, the worst first."""
+    found = (
+        audit.findings.filter(~borne())
+        .group_by("session")
+        .agg(errors=(pl.col("severity") == "error").sum(), others=(pl.col("severity") != "error").sum())
     )
     calls = audit.frames["calls"].group_by("session").agg(calls=pl.len())
     rows = (
         audit.frames["sessions"]
         .join(found, on="session", how="left", maintain_order="left")
         .join(calls, on="session", how="left", maintain_order="left")
-        .sort("first_event", "session")
+        .with_columns(pl.col("errors", "others", "calls").fill_null(0))
+        .sort("errors", "others", "first_event", "session", descending=[True, True, False, False])
     )
     head: list[Words] = [(word, "dim") for word in ("session", "events", "calls", "errors", "others", "ended")]
     paper.table(
@@ -37,9 +43,9 @@ def sessions(paper: Paper, audit: Audit) -> None:
             [
                 (visible(row["session"] or "-", limit=60), "head"),
                 str(row["events"]),
-                str(row["calls"] or 0),
+                str(row["calls"]),
                 (str(row["errors"]), "error") if row["errors"] else "0",
-                str(row["others"] or 0),
+                str(row["others"]),
                 visible(row["last_status"] or "-", limit=40),
             ]
             for row in rows.iter_rows(named=True)
@@ -74,14 +80,30 @@ def timeline(paper: Paper, audit: Audit, session: str | None, turn: str | None =
         paper.line((head, "dim"), f"{native:<20}", *(["  ", *said[0]] if said else []))
         for more in said[1:]:
             paper.line(" " * len(head), " " * 22, *more)
-        for finding in found.pop(row["seq"], []):
-            paper.wrapped(
-                ("! ", finding["severity"]),
-                (f"{finding['severity']} {finding['rule']} ", finding["severity"]),
-                visible(finding["message"], limit=300),
-                indent=len(head),
-                hang=2,
-            )
+        _found_here(paper, found.pop(row["seq"], []), len(head))
+
+
+def _found_here(paper: Paper, findings: list[dict[str, Any]], indent: int) -> None:
+    """What was found at one event; of a rule that has much to say of it, such as of every tool of a table, a part."""
+    told: Counter[tuple[str, str]] = Counter()
+    for finding in findings:
+        kind = (finding["severity"], finding["rule"])
+        told[kind] += 1
+        if told[kind] > _ALIKE:
+            continue
+        tool, message = visible(finding["tool"] or "", limit=60), visible(finding["message"], limit=300)
+        paper.wrapped(
+            ("! ", finding["severity"]),
+            (f"{' '.join(kind)} ", finding["severity"]),
+            f"{tool}: {message}" if tool and tool not in message else message,
+            ("  (suppressed)" if finding["borne"] else "", "dim"),
+            indent=indent,
+            hang=2,
+        )
+    for (severity, rule), times in told.items():
+        if times > _ALIKE:
+            more = f"and {times - _ALIKE} more of {rule} here: `analyzer audit --select {rule}` lists them"
+            paper.wrapped((f"! {severity} ", severity), (more, "dim"), indent=indent, hang=2)
 
 
 def _collapsed(events: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -98,7 +120,7 @@ def _collapsed(events: pl.DataFrame) -> Iterator[dict[str, Any]]:
 def _found(findings: pl.DataFrame, session: str | None) -> dict[int | None, list[dict[str, Any]]]:
     by_seq: dict[int | None, list[dict[str, Any]]] = {}
     mine = findings.filter(pl.col("session").eq_missing(pl.lit(session)))
-    for row in mine.select("seq", "severity", "rule", "message").iter_rows(named=True):
+    for row in mine.select("seq", "severity", "rule", "tool", "message", borne=borne()).iter_rows(named=True):
         by_seq.setdefault(row["seq"], []).append(row)
     return by_seq
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.errors import EvidenceUnavailable, InputError
+from analyzer.findings.deciding import borne
 from analyzer.report.untold import Untold
 
 if TYPE_CHECKING:
@@ -124,7 +125,11 @@ class Case:
             schema_id=contract.field("schema_id"),
             group="group",
             fingerprint="fingerprint",
-            suppressed=pl.col("suppressed").is_not_null(),
+            suppressed=borne(),
+            why=pl.col("suppressed").struct.field("reason"),
+            stands=pl.concat_str(
+                "severity", pl.when(borne()).then(pl.lit("suppressed")), separator=" ", ignore_nulls=True
+            ),
         )
 
     @cached_property
@@ -166,10 +171,14 @@ class Case:
             .collect()
         )
         calls = self.scan("calls").group_by("session").agg(calls=pl.len()).collect()
-        counts = self.findings.group_by("session").agg(
-            errors=(pl.col("severity") == "error").sum(),
-            warnings=(pl.col("severity") == "warning").sum(),
-            infos=(pl.col("severity") == "info").sum(),
+        counts = (
+            self.findings.filter(~pl.col("suppressed"))
+            .group_by("session")
+            .agg(
+                errors=(pl.col("severity") == "error").sum(),
+                warnings=(pl.col("severity") == "warning").sum(),
+                infos=(pl.col("severity") == "info").sum(),
+            )
         )
         started = (
             self.scan("events").select("event", "time").filter(pl.col("event").is_in(table["first_event"].implode()))

@@ -15,7 +15,7 @@ def findings(glyphs: Glyphs, marked: Container[str], *, session: bool) -> list[C
     where = [Column("session", "session", 14, middle=True)] if session else []
     return [
         Column("fingerprint", "", 1, starred(glyphs, marked)),
-        Column("severity", "severity", 9, severity(glyphs)),
+        Column("stands", "severity", 9, standing(glyphs)),
         Column("rule", "rule", 8),
         *where,
         Column("seq", "seq", 7, number, right=True),
@@ -143,6 +143,17 @@ def severity(glyphs: Glyphs) -> Callable[[Any], Span]:
         return f"{glyph(glyphs, word)} {word}", word if word in ("error", "warning", "info") else ""
 
     return look
+
+
+def standing(glyphs: Glyphs) -> Callable[[Any], Span]:
+    """Sign and word of a severity; in brackets, without a colour, where the finding is suppressed or known."""
+    look = severity(glyphs)
+
+    def stands(value: Any) -> Span:
+        word, _, rest = str(value or "").partition(" ")
+        return (f"({visible(word, limit=8)})", "dim") if rest else look(word)
+
+    return stands
 
 
 def counted(glyphs: Glyphs, word: str) -> Callable[[Any], Span]:

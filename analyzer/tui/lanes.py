@@ -58,7 +58,7 @@ class Lanes:
         )
         calls = case.scan("calls").filter(*mine).collect()
         findings = case.findings if session is None else case.findings.filter(pl.col("session") == session)
-        worst = findings.select(
+        worst = findings.filter(~pl.col("suppressed")).select(
             "session",
             pl.col("seq").cast(pl.UInt32),
             worst=pl.col("severity").replace_strict(_SEVERITY, default=0, return_dtype=pl.Int64),

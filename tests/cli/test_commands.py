@@ -132,9 +132,10 @@ def test_a_turn_is_shown_alone(capsys: Caught, traces: Path) -> None:
 def test_several_sessions_are_listed(capsys: Caught, traces: Path) -> None:
     status, out, _ = run(capsys, "show", traces)
     assert status == 0
-    assert [line.split()[0] for line in out.splitlines()[1:9]] == [
-        *(f"sess_1117_{clock}" for clock in ("0803", "0920", "1042", "1130", "1305", "1531", "1610", "1611")),
-    ]
+    assert out.splitlines()[1].split()[0] == "sess_1117_1042", "the worst first"
+    assert {f"sess_1117_{clock}" for clock in ("0803", "0920", "1130", "1305", "1531", "1610", "1611")} <= set(
+        out.split()
+    )
 
 
 @pytest.mark.parametrize(

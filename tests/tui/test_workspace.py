@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from datetime import date
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from analyzer.config import Suppression
 from analyzer.errors import InputError
 from analyzer.rules.catalogue import find_rule
 from analyzer.tui import workspace
@@ -688,6 +690,29 @@ def test_a_session_opens_where_to_look_first_and_its_message_can_be_read_across(
             assert "/order_id is" not in driver.text().split("╰")[0]
             await driver.press(*["l"] * 12)
             assert "/order_id is" in driver.text().split("╰")[0]
+
+    run(story())
+
+
+def test_what_is_suppressed_is_marked_and_does_not_count() -> None:
+    incident = Path(__file__).parents[2] / "sample_traces" / "3-incident.envelopes.ndjson"
+    known = Suppression(rule="ARG001", reason="ticket 17", until=date(2099, 1, 1))
+    asked = {"suppressions": [known], "select": ["ARG001", "RUN001"]}
+
+    async def story() -> None:
+        async with opened(incident, size=(120, 40), asked=asked) as driver:
+            assert "RUN001" in driver.chosen("rows")
+            rows = driver.text().split("╰")[1]
+            assert (rows.count("(error)"), rows.count("✖ error")) == (3, 2)
+            await driver.press("g")
+            assert "suppressed: ticket 17" in driver.text()
+            await driver.press("e")
+            assert "RUN001" in driver.chosen("rows"), "what is suppressed is no error to go to"
+            await driver.press("escape")
+            assert "2 findings · 3 suppressed" in driver.text()
+            assert driver.pane("rules").model.height == 2
+            assert "3 suppressed" in driver.text()
+            assert driver.pane("sessions").model.record(0)["errors"] == 2  # type: ignore[attr-defined]
 
     run(story())
 

@@ -77,6 +77,7 @@ class Overview(Exporting):
             f"{summary.get('sessions') or 0:,} sessions",
             "" if self.size.width < _WIDE else f"{summary.get('events') or 0:,} events",
             f"{found:,} findings",
+            f"{borne:,} suppressed" if (borne := summary.get("findings", {}).get("suppressed") or 0) else "",
         ]
         text = " · ".join(filter(None, parts))
         if self.text:
@@ -246,9 +247,21 @@ def rule_totals(case: Case) -> Any:
     )
     return (
         case.findings.group_by("severity", "rule", "slug")
-        .agg(findings=pl.len(), sessions=pl.col("session").n_unique())
+        .agg(
+            findings=(~pl.col("suppressed")).sum(),
+            sessions=pl.col("session").filter(~pl.col("suppressed")).n_unique(),
+            borne=pl.col("suppressed").sum(),
+        )
         .join(first, on=["severity", "rule"], how="left")
-        .with_columns(what=pl.concat_str("slug", "first", separator="  ", ignore_nulls=True))
+        .with_columns(
+            what=pl.concat_str(
+                "slug",
+                pl.when(pl.col("borne") > 0).then(pl.format("{} suppressed", "borne")),
+                "first",
+                separator="  ",
+                ignore_nulls=True,
+            )
+        )
         .sort(
             -pl.col("severity").replace_strict(SEVERITY, default=-1, return_dtype=pl.Int64),
             pl.col("rank").is_null(),  # all of it is suppressed

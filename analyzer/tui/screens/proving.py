@@ -99,7 +99,12 @@ class Proving(Place):
             self.bar.names.learn(shown.model.raw)
         event.entitle(self._event_title(shown))
         finding = (shown.finding if shown is not None else None) or {}
-        words = [visible(finding.get("message") or "", limit=600)]
+        words = (
+            [f"suppressed: {visible(why, limit=200)}"]
+            if (why := (finding.get("suppressed") or {}).get("reason"))
+            else []
+        )
+        words += [visible(finding.get("message") or "", limit=600)]
         words += [f"do: {visible(finding['hint'], limit=300)}"] if finding.get("hint") else []
         self.query_one("#says", Bar).put("  ".join(words))
         self.query_one("#says").display = self.mode == "findings"

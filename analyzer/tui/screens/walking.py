@@ -79,9 +79,9 @@ class Walking(Place):
         import polars as pl
 
         if self.on_screen == "findings":
-            self._jump(pl.col("severity") == severity, step, f"no more {severity}s this way")
+            self._jump((pl.col("severity") == severity) & ~pl.col("suppressed"), step, f"no more {severity}s this way")
         else:
-            bad = self.case.findings.filter(pl.col("severity") == severity)
+            bad = self.case.findings.filter(~pl.col("suppressed"), pl.col("severity") == severity)
             self._jump(pl.col("event").is_in(self.case.events_of(bad).implode()), step, f"no more {severity}s this way")
 
     def action_same_call(self, step: int) -> None:
