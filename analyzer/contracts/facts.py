@@ -106,6 +106,9 @@ def _meta(schema: object, dialect: str) -> Iterator[Fact]:
     for violation in schema_errors(schema, dialect):
         if violation.keyword == "format" and violation.expected == '"regex"':
             yield Fact(violation.instance_pointer, "pattern_invalid", violation.actual)
+        elif violation.keyword == "propertyNames" and violation.member is not None:
+            # What names members by a pattern is the only keyword whose names the meta-schemas look at.
+            yield Fact(join(violation.instance_pointer, violation.member), "pattern_invalid", violation.actual)
         else:
             yield Fact(violation.instance_pointer, "meta_invalid", f"{violation.keyword} {violation.expected}")
     unknown = dialects.unknown_dialect(schema)

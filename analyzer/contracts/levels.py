@@ -220,7 +220,10 @@ def _vacuous(pointer: str, schema: dict[str, object]) -> Iterator[tuple[str, str
 def _impossible(schema: dict[str, object]) -> bool:
     if schema.get("enum") == [] or schema.get("type") == [] or schema.get("not", False) in (True, {}):
         return True
-    if not _LOW.isdisjoint(schema) and len(_types(schema)) == 1:
+    types, only = _types(schema), [schema["const"]] if "const" in schema else schema.get("enum")
+    if types and isinstance(only, list) and not any(_is_of(value, types) for value in only):
+        return True
+    if not _LOW.isdisjoint(schema) and len(types) == 1:
         for least, most in _RANGES:
             low, high = schema.get(least), schema.get(most)
             if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
@@ -230,3 +233,11 @@ def _impossible(schema: dict[str, object]) -> bool:
     properties = schema.get("properties")
     declared = set(properties) if isinstance(properties, dict) else set()
     return "patternProperties" not in schema and not _strings(schema.get("required")) <= declared
+
+
+def _is_of(value: object, types: set[str]) -> bool:
+    if isinstance(value, float) and value.is_integer():
+        return not types.isdisjoint(("integer", "number"))
+    named = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    kind = named.get(type(value), "null")
+    return kind in types or (kind == "integer" and "number" in types)

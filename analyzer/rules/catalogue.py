@@ -193,7 +193,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("OUT002", "output-double-encoded", "error"),
     Rule("OUT003", "output-stringly", "warning", "likely"),
-    Rule("OUT004", "output-schema-mismatch", "error", looks_at=("verdicts.verdict_is=invalid",)),
+    Rule(
+        "OUT004",
+        "output-schema-mismatch",
+        "error",
+        looks_at=("verdicts.verdict_is=invalid", "results.wire=mcp-jsonrpc"),
+    ),
     Rule("OUT005", "output-prose", "error", looks_at=("verdicts.verdict_is=invalid",)),
     Rule("OUT006", "error-as-success", "error"),
     Rule("OUT007", "result-contradictory", "error", scope="payload"),

@@ -423,3 +423,27 @@ def test_recorded_tools(shared: Path) -> None:
     for tool in tools:
         kinds = {fact.fact for fact in facts(tool["input_schema"])}
         assert not kinds & {"meta_invalid", "ref_unresolved", "ref_remote", "pattern_invalid", "not_walked"}
+
+
+@pytest.mark.parametrize("dialect", ["draft-06", "draft-07", "2019-09", "2020-12"])
+def test_a_name_by_pattern_that_is_no_pattern_is_told_as_one(dialect: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"patternProperties": {"^a": True, "[": True}}}}
+    found = [fact for fact in facts(schema, dialect=dialect) if fact.fact in ("pattern_invalid", "meta_invalid")]
+    assert found == [("/properties/a/patternProperties/[", "pattern_invalid", '"["')]
+
+
+@pytest.mark.parametrize(
+    ("schema", "nothing"),
+    [
+        ({"type": "integer", "enum": ["a", None]}, True),
+        ({"type": ["string", "null"], "const": 4}, True),
+        ({"type": "boolean", "enum": [0, 1]}, True),
+        ({"type": "integer", "enum": ["a", 4.0]}, False),
+        ({"type": "number", "const": 4}, False),
+        ({"type": ["string", "null"], "enum": ["a", None]}, False),
+        ({"enum": ["a", 4]}, False),
+    ],
+)
+def test_values_that_are_all_of_another_type_are_nothing(schema: dict[str, object], nothing: bool) -> None:
+    found = facts({"type": "object", "properties": {"a": schema}})
+    assert [fact.pointer for fact in found if fact[1:] == ("schema_vacuous", "nothing")] == ["/properties/a"] * nothing

@@ -1,7 +1,8 @@
 """The output of a successful call breaks the output schema.
 
 What it says: the decoded output was judged by the schema that was declared, pinned or given in a contract file, and
-failed. One finding per result; `failures` holds every failing keyword.
+failed. One finding per result; `failures` holds every failing keyword. Under MCP from 2025-06-18 on, also that a tool
+with an output schema returned text alone, whatever stands in it: clients of the protocol refuse such a result.
 Why it matters: programs and prompts downstream read the promised members. A missing one is read as empty, and the
 model fills the gap with a guess.
 Bad:
@@ -24,13 +25,27 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.failures import failure_words
+from analyzer.rules.out.text_alone import STRUCTURED_SINCE, text_alone
 from analyzer.rules.results import breaking
 from analyzer.trace import Trace
+from analyzer.visible import visible
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Results judged invalid by any output schema, by the advertised one first."""
-    return (
+    """Results judged invalid by any output schema, by the advertised one first; then those of text alone."""
+    alone = text_alone(trace).filter(pl.col("protocol") >= STRUCTURED_SINCE)
+    missing = alone.select(
+        "result",
+        "verdict",
+        message=pl.concat_str(
+            pl.lit("The tool declares an output schema and returns text alone; the protocol of "),
+            pl.col("protocol").map_elements(visible, return_dtype=pl.String),
+            pl.lit(" demands structured content."),
+        ),
+        hint=pl.lit("Return structuredContent beside the text."),
+        keyword=pl.lit("structuredContent"),
+    )
+    broken = (
         breaking(trace)
         .join(failure_words(trace), on="verdict", how="left", maintain_order="left")
         .select(
@@ -47,3 +62,4 @@ def check(trace: Trace) -> pl.DataFrame:
             confidence=pl.when(pl.col("window") == "bracketed").then(pl.lit("likely")),
         )
     )
+    return pl.concat([broken, missing], how="diagonal") if missing.height else broken

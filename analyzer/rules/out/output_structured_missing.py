@@ -2,7 +2,7 @@ r"""The text of a result and its structured output do not say the same.
 
 Wire: mcp-jsonrpc
 What it says: the text is JSON and differs from structuredContent; or the tool declares an output schema and returns
-text alone, under a protocol that lets it.
+text alone, where no version of the protocol is recorded that demands more.
 Why it matters: the model reads one of the two and programs the other.
 Bad:
     {"content":[{"type":"text","text":"{\"total\":12}"}],"structuredContent":{"total":21}}
@@ -17,8 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.frames import GIVEN
 from analyzer.rules.hits import hits
+from analyzer.rules.out.text_alone import text_alone
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
@@ -42,14 +42,10 @@ def check(trace: Trace) -> pl.DataFrame:
         for result, text, structured in both.iter_rows()
         if isinstance(value := decode(text), dict | list) and not _same(value, text, decode(structured))
     )
-    declared = trace.verdicts.filter(
-        pl.col("role") == "output", ~pl.col("channel").is_in(list(GIVEN)), pl.col("verdict_is") == "valid"
-    )
+    # Where the protocol demands it OUT004 speaks; versions before that know no output schema.
     absent = (
-        trace.results.filter(
-            pl.col("wire") == "mcp-jsonrpc", pl.col("structured").is_null(), pl.col("success").fill_null(value=True)
-        )
-        .join(declared.select("result", "verdict").unique("result"), on="result", maintain_order="left")
+        text_alone(trace)
+        .filter(pl.col("protocol").is_null())
         .select(
             "result",
             "verdict",

@@ -328,6 +328,22 @@ def test_output_structured_missing_where_a_schema_is_declared() -> None:
     assert hits(output_structured_missing.check, trace(results=[row], verdicts=given)) == []
 
 
+@pytest.mark.parametrize(
+    ("protocol", "mismatch", "missing"),
+    [("2024-11-05", 0, 0), ("2025-03-26", 0, 0), ("2025-06-18", 1, 0), ("2025-11-25", 1, 0), (None, 0, 1)],
+)
+def test_text_alone_is_what_the_version_of_the_protocol_says(protocol: str | None, mismatch: int, missing: int) -> None:
+    made = trace(
+        results=[result('{"total":12}', wire=MCP)],
+        verdicts=[verdict(verdict_is="valid", channel="listing")],
+        sessions=[{"protocol": protocol}],
+    )
+    assert len(hits(output_schema_mismatch.check, made)) == mismatch
+    assert len(hits(output_structured_missing.check, made)) == missing
+    failed = trace(results=[result('{"total":12}', wire=MCP, success=False)], sessions=[{"protocol": protocol}])
+    assert hits(output_schema_mismatch.check, failed) == []
+
+
 @pytest.mark.parametrize("text", ['{"a":[1,{"b":"c', '{"a":tru', '["a","b', "[1, 2,", '{"a":"x\\'])
 def test_output_truncated_is_found(text: str) -> None:
     (hit,) = hits(output_truncated.check, trace(results=[result(text)]))
