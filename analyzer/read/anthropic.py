@@ -11,6 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.batches import Batches
 from analyzer.read.claude.blocks import blocks_in, blocks_of
 from analyzer.read.claude.bodies import (
     STREAM,
@@ -26,7 +27,7 @@ from analyzer.read.claude.bodies import (
     pieces_of,
     record_of,
 )
-from analyzer.read.claude.conversation import Conversations
+from analyzer.read.claude.conversation import Conversation, Conversations
 from analyzer.read.claude.replies import Replies
 from analyzer.read.claude.requests import Requests
 from analyzer.read.claude.sightings import Sightings
@@ -54,6 +55,7 @@ class AnthropicMessages(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
+        "What came of a batch is joined to its input by `custom_id`, where the input is read before it.",
         "Tools of the provider's own have a type and no schema: their arguments are not judged.",
         "Output schemas are not on this wire: give them as contract files.",
         "A result without `is_error` counts as a success: the wire has no other flag.",
@@ -66,7 +68,8 @@ class AnthropicMessages(RecordAdapter[Record]):
         self._records = Decoding(source, rows, record_of, self.knows, usual=self._bodies)
         self._exchanges = 0
         conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
-        self._memories = (conversations,)
+        self._batches: Batches[Conversation] = rows.shared.setdefault("batches messages", Batches())
+        self._memories = (conversations, self._batches)
         self._cursor = Cursor(rows)
         sightings = Sightings(self.name, rows)
         self._requests = Requests(rows, sightings, self._cursor, conversations)
@@ -138,7 +141,31 @@ class AnthropicMessages(RecordAdapter[Record]):
             return True
         if is_exchange(record):
             return self._exchange(record, place)
+        if record.custom_id and top:
+            return self._batched(record, place)
         return top and self._records.enveloped(record, place, self._enclosed)
+
+    def _batched(self, record: Record, place: Place) -> bool:
+        """A request of a batch, or what came of one."""
+        self._replies.end()
+        self._requests.flush(None)
+        if first(record.params) == b"{":
+            asked = record_of(record.params)
+            if first(asked.messages) != b"[" or not asks(asked):
+                return False
+            self._requests.take(asked, msgspec.structs.replace(place, pointer=place.pointer + "/params"))
+            if self._requests.waiting is not None:
+                self._batches.ask(record.custom_id, self._requests.waiting.conversation)
+            self._requests.flush(None)
+            return True
+        expected = self._replies.expected = self._batches.answered(record.custom_id)
+        taken = self._records.enveloped(record, place, self._enclosed)
+        self._replies.expected = None
+        if not taken and first(record.result) == b"{":
+            self._cursor.advance(place)
+            self._cursor.event("error", "error", None if expected is None else expected.session)
+            return True
+        return taken
 
     def _enclosed(self, record: Record, raw: bytes, place: Place) -> bool:
         return self._take(record, raw, place, top=False)

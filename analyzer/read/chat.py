@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.batches import Batches
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
+from analyzer.read.dialogue.conversation import Conversation
 from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.exchange import exchange_of
 from analyzer.read.members import held, listed
@@ -65,6 +67,7 @@ class OpenAIChat(RecordAdapter[Record]):
         "A result has no flag: whether the tool succeeded can only be guessed from its words.",
         "Output schemas are not on this wire: give them as contract files.",
         "Lists of messages and trajectories mostly hold no tool table: give it with --contracts.",
+        "What came of a batch is joined to its input by `custom_id`, where the input is read before it.",
         "What a result answered is known only when a later request was recorded.",
         "Some agents cut what the model said before they log it (all but the first of parallel calls).",
     )
@@ -78,7 +81,8 @@ class OpenAIChat(RecordAdapter[Record]):
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._streams = Streams(self._dialogue)
         self._ollama = ollama.Replies(self._dialogue)
-        self._memories = (self._dialogue,)
+        self._batches: Batches[Conversation] = rows.shared.setdefault("batches chat", Batches())
+        self._memories = (self._dialogue, self._batches)
 
     knows = staticmethod(knows)
 
@@ -124,6 +128,9 @@ class OpenAIChat(RecordAdapter[Record]):
         return True
 
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
+        if record.custom_id and not record.body:
+            self._end()
+            self._dialogue.expect(self._batches.answered(record.custom_id))
         if record.choices and first(record.choices) == b"[":
             self._choices(record, place)
             return True
@@ -185,6 +192,8 @@ class OpenAIChat(RecordAdapter[Record]):
         ways: dict[str, Any] = {"ask": self._ask, "take": self._response}
         ways |= {"pieces": chunks_of, "streamed": self._streamed}
         self._exchanged.append(exchange, place, self._records, asked=asked, **ways)
+        if record.custom_id and exchange.response is None and self._dialogue.asked is not None:
+            self._batches.ask(record.custom_id, self._dialogue.asked)
         return True
 
     def _response(self, record: Record, raw: bytes, place: Place) -> bool:

@@ -81,6 +81,7 @@ class Recorded(msgspec.Struct, gc=False):
     resp_payload: Raw = ABSENT
     result: Raw = ABSENT
     completion: Raw = ABSENT
+    custom_id: Raw = ABSENT
 
 
 _recorded = msgspec.json.Decoder(Recorded).decode

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.batches import Batches
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding, Usual
 from analyzer.read.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, unread
@@ -39,6 +40,7 @@ class Responses(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Results carry no success flag: a failed call looks like any other unless its text says so.",
+        "What came of a batch is joined to its input by `custom_id`, where the input is read before it.",
         "What the server keeps of a conversation is not in the requests: a result of an unrecorded call has no place.",
         "Without the requests nothing says which calls were answered: open calls are not counted as unanswered.",
         "Namespaces may be left out or made of the function's own name.",
@@ -51,7 +53,8 @@ class Responses(RecordAdapter[Record]):
         self._transcript = Transcript(self.name, rows, rows.shared.setdefault("openai", Ledger()))
         self._streaming = Streaming(self._transcript)
         self._pieces: Usual[Piece] = Usual(piece_of, self._streaming.piece)
-        self._memories = (self._transcript,)
+        self._batches: Batches[str] = rows.shared.setdefault("batches responses", Batches())
+        self._memories = (self._transcript, self._batches)
 
     @staticmethod
     def knows(record: Any) -> float:
@@ -111,6 +114,8 @@ class Responses(RecordAdapter[Record]):
 
     def _taken(self, record: Record, place: Place) -> bool:
         native = record.type
+        if record.custom_id and not record.body:
+            self._batched(record)
         if native is not None:
             if native == "response.create":  # sent over a socket: a request with a type
                 self._transcript.request(record_of(record.response) if record.response else record, place)
@@ -144,6 +149,15 @@ class Responses(RecordAdapter[Record]):
             self._transcript.cursor.event("error", "error", session)
             return True
         return self._wrapped(record, place)
+
+    def _batched(self, record: Record) -> None:
+        """A line of a batch's output: its response is of the session that asked for it."""
+        self._transcript.flush(None)
+        asked = self._batches.answered(record.custom_id)
+        inner = next((inner for member, inner in enclosed(record) if member.startswith("/response")), ABSENT)
+        name = record_of(inner).id if first(inner) == b"{" else None
+        if asked is not None and name is not None:
+            self._transcript.belongs(name, asked)
 
     def _wrapped(self, record: Record, place: Place) -> bool:
         """A record inside a recorder's envelope."""
@@ -187,6 +201,8 @@ class Responses(RecordAdapter[Record]):
             session, taken = self._answered(response, _at(place, response.pointer, opaque=response.opaque))
         self._streaming.end()
         asked = self._transcript.flush(None, accepted=accepted)
+        if record.custom_id and response is None and asked is not None:
+            self._batches.ask(record.custom_id, asked)
         if not taken and accepted is False:
             self._transcript.cursor.event("error", "error", asked)
         elif not taken and not faults and says_something(response):

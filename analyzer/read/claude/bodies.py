@@ -60,6 +60,7 @@ class Record(Recorded, gc=False):
     index: Int64 | None = None
     content_block: Raw = ABSENT
     delta: Raw = ABSENT
+    params: Raw = ABSENT
 
 
 class Body(msgspec.Struct, gc=False):
@@ -217,6 +218,7 @@ def is_cloud(url: str) -> bool:
     )
 
 
+_OUTCOMES = ("succeeded", "errored", "canceled", "expired")
 _OURS = (b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
 _CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')
 
@@ -253,6 +255,10 @@ def knows(record: Any) -> float:
         named = ("messages", "tools", "system", "max_tokens", "model", "anthropic_version")
         found = typed(record_of, {name: record[name] for name in named if name in record})
         return float(found is not None and asks(found[0]))
+    if "custom_id" in record and isinstance(record.get("params"), dict):
+        return knows(record["params"])  # a request of a batch
+    if "custom_id" in record and isinstance(record.get("result"), dict):
+        return float(record["result"].get("type") in _OUTCOMES)
     sure = sure_of(record, lambda url: 1.0 if is_url(url) else None, lambda body: "messages" in body and knows(body))
     if sure:
         return sure

@@ -57,6 +57,8 @@ class Replies:
         self._conversations = conversations
         self._requests = requests
         self.open: Reply | None = None
+        self.expected: Conversation | None = None
+        """The conversation that the next reply is of, where its request does not stand before it."""
 
     def whole(
         self, name: str | None, stop_reason: str | None, blocks: list[Block], faults: Sequence[Fault], place: Place
@@ -150,7 +152,8 @@ class Replies:
         asked = self._requests.waiting
         self._requests.flush(name)
         self._cursor.advance(place)
-        return Conversation(name or f"reply-{place.event}") if asked is None else asked.conversation
+        expected, self.expected = self.expected, None
+        return expected or Conversation(name or f"reply-{place.event}") if asked is None else asked.conversation
 
     def _answer(
         self, blocks: list[Block], places: list[At], stop_reason: str | None, conversation: Conversation

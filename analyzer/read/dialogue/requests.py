@@ -62,9 +62,18 @@ class Dialogue:
         """What comes next answers a request of that session which is not recorded."""
         self._asked, self._waiting = self._conversations.named(session, thread), True
 
+    @property
+    def asked(self) -> Conversation | None:
+        """The conversation of the last request."""
+        return self._asked
+
+    def expect(self, asked: Conversation | None) -> None:
+        """What comes next answers the last request of this conversation, or none that is known."""
+        self._asked, self._waiting = asked, asked is not None
+
     def forget(self) -> None:
         """What comes next answers no request that came before."""
-        self._asked, self._waiting = None, False
+        self.expect(None)
 
     # --- requests ---------------------------------------------------------------------------------------------------
 

@@ -232,6 +232,11 @@ class Transcript:
             session = self.chains.named(record.id)
         return session
 
+    def belongs(self, response: str, session: str) -> None:
+        """A response that comes next is of a session that asked for it elsewhere."""
+        self._ledger.owners[response] = session
+        self._session(session).asked = True
+
     def response(self, record: Record) -> None:
         """A whole response."""
         session = self.begin(record)
