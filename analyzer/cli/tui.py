@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from typing import Unpack
@@ -11,6 +12,8 @@ import click
 from analyzer.cli import console, exits, holding, logs
 from analyzer.cli.given import Given
 from analyzer.errors import UsageError
+
+_PRINT = "`analyzer audit` and `analyzer show` print the same"
 
 
 @click.command(
@@ -52,7 +55,9 @@ def command(
         return exits.CLEAN
     asked = logs.arguments(given)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("the workspace needs a terminal; `analyzer audit` and `analyzer show` print the same")
+        raise UsageError(f"the workspace needs a terminal; {_PRINT}")
+    if os.environ.get("TERM") == "dumb":  # as in an editor's shell: it has no place to put things at
+        raise UsageError(f"the workspace needs a terminal whose cursor moves, and TERM is dumb; {_PRINT}")
     from analyzer.tui import run
 
     session = asked.pop("session")
@@ -61,7 +66,7 @@ def command(
         asked=asked,
         session=session,
         follow=follow,
-        ascii_only=ascii_only,
+        ascii_only=ascii_only or not _draws(),
         theme=theme,
         keymap=keymap,
         warning=holding.warning("the workspace", given["paths"]),
@@ -71,3 +76,12 @@ def command(
     if case.crashed:
         return exits.FAULT
     return exits.UNREAD if case.missing or not case.inputs else exits.CLEAN
+
+
+def _draws() -> bool:
+    """Whether the terminal's encoding has the signs of the workspace: others would be escapes, and no pictures."""
+    try:
+        "╭─╮│▌✖▸…█".encode(getattr(sys.__stderr__, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
 _DIGESTED = 64 << 20  # bytes of a source whose digest is taken before the first evidence is shown
 _PIECE = 1 << 20
+_RANKED = 50_000  # findings of a session that are put in the order of the report
 ACTIVITY = 24  # cells of the activity of a session
 
 
@@ -79,10 +80,15 @@ class Case:
         return self.scan("findings").collect()
 
     def first_look(self, session: str) -> int | None:
-        """The row of `found` that the report would name first in this session; None where there is none."""
+        """The row of `found` that the report would name first in this session; None where there is none.
+
+        Nor is there an answer where it would keep one waiting.
+        """
         from analyzer.report.text import faults
 
         mine = self.found.with_row_index("index").filter(pl.col("session") == session)
+        if mine.height > _RANKED:
+            return None
         ranked = faults(mine.drop("index"))
         return int(mine["index"][ranked["row"][0]]) if ranked.height else None
 

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.filter import LineFilter
 
 from analyzer.errors import AnalyzerError
-from analyzer.tui.belt import Belt
+from analyzer.tui.belt import Belt, Plain
 from analyzer.tui.marks import Marks
 from analyzer.tui.theme import ASCII, UNICODE, fallback, themes
 from analyzer.visible import visible
@@ -84,7 +84,7 @@ class Host(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What is drawn passes here last."""
-        return [*super().get_line_filters(), self._belt]
+        return [*super().get_line_filters(), self._belt, *([Plain()] if self.glyphs is ASCII else [])]
 
     def notify(
         self,
