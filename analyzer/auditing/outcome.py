@@ -88,7 +88,7 @@ class Audit:
 
 
 def open_audit(folder: str | PathLike[str]) -> Audit:
-    """A saved audit. Raises InputError where the folder holds none."""
+    """A saved audit. Raises InputError where the folder holds none, or one that is damaged."""
     name, source = fspath(folder), Path(folder)
     try:
         rest = json.loads((source / "audit.json").read_text(encoding="utf-8"))
@@ -96,7 +96,11 @@ def open_audit(folder: str | PathLike[str]) -> Audit:
         raise InputError(f"not a saved audit: {error.strerror or error}", file=name) from error
     except ValueError as error:
         raise InputError("not a saved audit: audit.json is not JSON", file=name) from error
-    held = {file.stem: pl.read_parquet(file) for file in sorted(source.glob("*.parquet"))}
+    try:
+        held = {file.stem: pl.read_parquet(file, glob=False) for file in sorted(source.glob("*.parquet"))}
+    except (OSError, pl.exceptions.PolarsError) as error:
+        told = str(error).splitlines()[0]
+        raise InputError(f"the saved audit is damaged: {told}", file=name, advice="save it anew") from error
     findings = held.pop("findings", frames.FINDINGS.to_frame())
     return Audit(
         findings,

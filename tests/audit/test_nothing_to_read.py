@@ -75,3 +75,10 @@ def test_an_audit_shows_itself_in_one_line_with_what_is_missing(tmp_path: Path) 
     assert told.startswith("<Audit: 0 error, 0 warning, ")
     assert told.endswith("1 sessions, 9 calls, 9 results, coverage 1.0, 1 not recognised, 1 problems>")
     assert repr(done.problems) == "[InputError('no/such/dir: cannot read: No such file or directory')]"
+
+
+def test_a_saved_audit_that_is_damaged_is_said_to_be(tmp_path: Path) -> None:
+    analyzer.audit(MORNING).save(tmp_path)
+    (tmp_path / "calls.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="the saved audit is damaged"):
+        open_audit(tmp_path)

@@ -60,3 +60,11 @@ def test_a_log_that_is_not_recognised_is_not_called_read(tmp_path: Path, capsys:
     out, err = capsys.readouterr()
     assert "none read  not recognised" in out
     assert "mapping" in err
+
+
+def test_the_next_command_takes_no_log_for_an_option(log: str, capsys: Caught) -> None:
+    Path(log).rename("-v.jsonl")
+    main(["audit", "--", "-v.jsonl"])
+    following = capsys.readouterr().out.splitlines()[-1].split()
+    assert (following[0], following[-1]) == ("analyzer", "./-v.jsonl")
+    assert main(following[1:]) == 0
