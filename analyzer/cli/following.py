@@ -49,7 +49,7 @@ def _worst(audit: Audit) -> tuple[str | None, str | None, str | None] | None:
 def _logs(paths: tuple[str, ...], file: str | None) -> list[str]:
     """The paths as given, none of them to be taken for an option; of very many, the file at hand."""
     logs = list(paths) if len(paths) <= _PATHS or file is None else [file]
-    return [f"./{each}" if each.startswith("-") and each != "-" else each for each in logs]
+    return ["--", *logs] if any(each.startswith("-") and each != "-" for each in logs) else logs
 
 
 def _again(paths: tuple[str, ...]) -> str:
