@@ -1,4 +1,4 @@
-"""Vercel AI SDK: UI message streams, lists of UI messages and of model messages.
+"""Vercel AI SDK: UI message streams, lists of UI messages and of model messages, results of runs and their steps.
 
 In a stream a call is built of pieces, then shown whole; outputs marked preliminary are not results yet. Spans of the
 SDK are read as OpenTelemetry.
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.ai_sdk.steps import goes_on, is_result, is_step, said_in_step, table_in
 from analyzer.read.anymessage import said_of
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
@@ -63,6 +64,8 @@ class Record(msgspec.Struct, gc=False):
     delta: str | None = None
     content: Raw = ABSENT
     parts: Raw = ABSENT
+    steps: Raw = ABSENT
+    finishReason: str | None = None  # noqa: N815
 
 
 _record = msgspec.json.Decoder(Record).decode
@@ -83,13 +86,15 @@ class VercelAI(RecordAdapter[Record]):
     """The adapter; see `analyzer.read.adapter.Adapter`."""
 
     name: ClassVar[str] = "vercel-ai"
-    title: ClassVar[str] = "Vercel AI SDK: UI message streams, UI and model messages"
+    title: ClassVar[str] = "Vercel AI SDK: UI message streams, UI and model messages, results and their steps"
     known_by: ClassVar[str] = (
         "chunks of type tool-input-*, tool-output-*, tool-approval-*, tool-call and tool-result; messages with parts "
-        "tool-NAME, dynamic-tool, tool-invocation, with toolInvocations, or with content of type tool-call, tool-result"
+        "tool-NAME, dynamic-tool, tool-invocation, with toolInvocations, or with content of type tool-call and "
+        "tool-result; `steps` or a step with a `finishReason` beside `content`, or beside `toolCalls` and `toolResults`"
     )
     loses: ClassVar[tuple[str, ...]] = (
-        "No tool tables are recorded: give the schemas with --contracts.",
+        "Tool tables stand only in what a step kept of its request (`request.body`): else give them with --contracts.",
+        "A result of a run holds its steps and not what was asked; an error that was written as JSON says nothing.",
         "A stream is one message: what the client ran itself is in the next request, which is not in the stream.",
         "Output schemas are not on this wire.",
         "Nothing names a session but the id of a message or a chat.",
@@ -100,6 +105,7 @@ class VercelAI(RecordAdapter[Record]):
         self._records = Decoding(source, rows, _record, self.knows)
         self._dialogue = Dialogue(self.name, rows, _said)
         self._stream: _Stream | None = None
+        self._shown: str | None = None
         self._memories = (self._dialogue,)
 
     @staticmethod
@@ -114,6 +120,8 @@ class VercelAI(RecordAdapter[Record]):
             bare = not {"session_id", "turn_id", "event_id", "message", "delta_type"} & record.keys()
             plain = not isinstance(record.get("delta", ""), dict) and not isinstance(record.get("error"), dict)
             return 0.5 if kind in _FRAME and bare and plain and kind not in ("error", "file") else 0.0
+        if is_step(record) or is_result(record):
+            return 1.0
         if isinstance(record.get("messages"), list):
             return 1.0 if any(map(_marked, record["messages"][:64])) else 0.0
         return 1.0 if isinstance(record.get("role"), str) and _marked(record) else 0.0
@@ -128,6 +136,11 @@ class VercelAI(RecordAdapter[Record]):
         if kind in _FRAME or kind.startswith(_OWN) or (kind.startswith("data-") and self._stream is not None):
             self._chunk(record, kind, place)
             return True
+        if first(record.steps) == b"[" and self._run(record, place):
+            return True
+        if record.finishReason is not None and kind == "" and is_step(_value(raw)):
+            self._step(raw, place)
+            return True
         if first(record.messages) == b"[":
             name = record.chatId or (record.id if isinstance(record.id, str) else None)
             raws = listed(record.messages)
@@ -140,6 +153,33 @@ class VercelAI(RecordAdapter[Record]):
             self._dialogue.append(raw, place)
             return True
         return False
+
+    def _step(self, raw: bytes, place: Place) -> None:
+        """A step alone; the last one of a run ends it."""
+        session, step = self._dialogue.append(raw, place), _value(raw)
+        table = table_in([step])
+        if table is not None:
+            kept = self._rows.table(table.text, table.shape)
+            if kept != self._shown:
+                to = table.to and table.to.removeprefix("/0")
+                self._rows.showings.append((self._dialogue.cursor.next - 1, session, "request", "all", kept, to))
+            self._shown = kept
+        if not goes_on(step):
+            self._shown = None
+            self._dialogue.part()
+
+    def _run(self, record: Record, place: Place) -> bool:
+        """The result of a whole run, each of its steps a reply."""
+        raws = listed(record.steps)
+        steps = [_value(each) for each in raws]
+        if not is_result({"steps": steps}):
+            return False
+        table = table_in(steps)
+        ask = Ask(raws, "/steps", own=True)
+        if table is not None:
+            ask.tools, ask.shape, ask.tools_to = table.text, table.shape, table.to and f"/steps{table.to}"
+        self._dialogue.ask(ask, place)
+        return True
 
     # --- streams ----------------------------------------------------------------------------------------------------
 
@@ -259,11 +299,16 @@ class VercelAI(RecordAdapter[Record]):
             )
 
 
-def _said(raw: bytes) -> Said:
+def _value(raw: bytes) -> Any:
     try:
-        return said_of(_json(raw))
+        return _json(raw)
     except (msgspec.DecodeError, RecursionError):
-        return Said()
+        return None
+
+
+def _said(raw: bytes) -> Said:
+    value = _value(raw)
+    return said_in_step(value) if is_step(value) else said_of(value)
 
 
 def _marked(message: Any) -> bool:

@@ -127,3 +127,70 @@ def test_a_state_that_is_no_text_stops_nothing(odd: Any) -> None:
     part = {"type": "tool-look", "toolCallId": "c1", "state": odd, "input": {}}
     _, frames = recorded(json.dumps({"id": "m1", "role": "assistant", "parts": [part]}).encode() + b"\n")
     assert frames["call_sightings"]["call_id"].to_list() == ["c1"]
+
+
+TOOL = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+
+
+def step(*content: Any, more: bool = True, body: Any = None, **other: Any) -> dict[str, Any]:
+    end = {"finishReason": "tool-calls" if more else "stop", "usage": {}, "request": {"body": body} if body else {}}
+    return {"content": list(content), **end, "response": {"id": "r", "messages": []}, **other}
+
+
+def called(call_id: str, at: Any = "door") -> dict[str, Any]:
+    return {"type": "tool-call", "toolCallId": call_id, "toolName": "look", "input": {"at": at}}
+
+
+def gave(call_id: str, output: Any) -> dict[str, Any]:
+    return {"type": "tool-result", "toolCallId": call_id, "toolName": "look", "input": {}, "output": output}
+
+
+BODIES = {
+    "responses": {"tools": [{"type": "function", "name": "look", "parameters": TOOL}]},
+    "chat": {"tools": [{"type": "function", "function": {"name": "look", "parameters": TOOL}}]},
+    "anthropic": {"tools": [{"name": "look", "input_schema": TOOL}]},
+    "gemini": {"tools": [{"functionDeclarations": [{"name": "look", "parameters": TOOL}]}]},
+}
+
+
+@pytest.mark.parametrize("shape", BODIES)
+@pytest.mark.parametrize("text", [False, True], ids=["an object", "a text"])
+@pytest.mark.parametrize("whole", [False, True], ids=["steps", "a result"])
+def test_steps_are_judged_by_the_table_that_was_sent(tmp_path: Path, shape: str, *, text: bool, whole: bool) -> None:
+    body = json.dumps(BODIES[shape]) if text else BODIES[shape]
+    steps = [step(called("c1", 7), gave("c1", {"seen": 1}), body=body), step({"type": "text", "text": "7"}, more=False)]
+    found = audited(tmp_path, *([{"text": "7", "steps": steps}] if whole else steps))
+    assert found.frames["calls"].select("call_id", "outcome").rows() == [("c1", "ok")]
+    assert found.frames["results"].select("text", "success").rows() == [('{"seen":1}', True)]
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["invalid"]
+    assert found.frames["sessions"].height == 1
+
+
+def test_steps_before_version_5_have_lists_beside_the_text(tmp_path: Path) -> None:
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "args": {"at": "door"}}
+    lists = {"toolCalls": [call], "toolResults": [{**call, "type": "tool-result", "result": "seen"}]}
+    own = {"stepType": "initial", "text": "I look.", "finishReason": "tool-calls", "usage": {}}
+    last = {"stepType": "tool-result", "text": "Seen.", "toolCalls": [], "toolResults": [], "finishReason": "stop"}
+    found = audited(tmp_path, {"steps": [own | lists, {**last, "usage": {}}]})
+    assert found.frames["calls"].select("call_id", "text", "pointer").rows() == [
+        ("c1", '{"at":"door"}', "/steps/0/toolCalls/0/args")
+    ]
+    assert found.frames["results"].select("text", "pointer").rows() == [("seen", "/steps/0/toolResults/0/result")]
+    assert found.frames["messages"]["text"].to_list() == ["I look.", "Seen."]
+
+
+def test_an_error_in_a_step_is_a_failure(tmp_path: Path) -> None:
+    failed = {"type": "tool-error", "toolCallId": "c1", "toolName": "look", "input": {}}
+    for error, told in (({}, "the tool failed"), ("dark", "dark"), ({"message": "dark"}, "dark")):
+        found = audited(tmp_path, step(called("c1"), {**failed, "error": error}), step(more=False))
+        assert found.frames["results"].select("success", "error", "call").rows() == [(False, told, 0)]
+
+
+def test_a_step_that_ends_a_run_begins_no_other(tmp_path: Path) -> None:
+    found = audited(tmp_path, step(called("c1"), more=False), step(called("c1"), more=False))
+    assert found.frames["calls"]["session"].n_unique() == 2
+
+
+def test_a_call_that_ran_into_the_limit_is_not_whole(tmp_path: Path) -> None:
+    found = audited(tmp_path, {"steps": [step(called("c1"), finishReason="length")]})
+    assert found.frames["calls"]["status"].to_list() == ["incomplete"]

@@ -74,7 +74,8 @@ class Ask(msgspec.Struct, gc=False):
     own: bool = False
     tools: bytes = b""
     """JSON text of the tool table; empty where the request has none."""
-    tools_to: str = "/tools"
+    tools_to: str | None = "/tools"
+    """None where it stands in a text."""
     shape: str = "chat"
     model: str | None = None
     parallel: bool | None = None

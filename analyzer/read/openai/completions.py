@@ -139,6 +139,8 @@ def knows(record: Any) -> float:
         return 0.9 if any("message" in each or "delta" in each for each in held_) else 0.0
     if isinstance(record.get("simulations"), list):
         return 0.9
+    if isinstance(record.get("finishReason"), str):
+        return 0.0  # a step of the AI SDK, which holds messages
     for name in LISTS:
         if isinstance(record.get(name), list):
             return _knows_list(record, record[name], name)

@@ -1,0 +1,1 @@
+"""What the AI SDK hands to its callers, beside its streams."""
