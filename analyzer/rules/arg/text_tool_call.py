@@ -1,7 +1,7 @@
 """The model wrote a call as text instead of making it.
 
-What it says: a message holds what reads as a call (JSON with a name and arguments, or a tag of some chat template) of
-a tool that was advertised, and hardly anything else.
+What it says: a message holds what reads as a call (JSON with a name and arguments, a tag of some chat template, lines
+`Action:` and `Action Input:`, or NAME(...) in a program's way) of a tool that was advertised, and hardly anything else.
 Why it matters: nothing runs, the user is shown the raw call, and the turn counts as finished.
 Bad:
     tool get_order {"type":"object","properties":{"id":{"type":"string"}}}
@@ -24,8 +24,11 @@ from analyzer.rules.hits import NONE, hits
 from analyzer.trace import Trace
 
 _GATE = r'"(?:arguments|parameters|tool_uses)"|<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]'
+_GATE += r"|(?m:^Action Input:)|^\s*(?:```\w*\n)?[\w.-]{1,128}\("
 _NAME = re.compile(r"""(?:"(?:name|tool|tool_name)"\s*:\s*"|<function=|name=["']|to=functions\.)([\w.:/-]{1,128})""")
 _TAGGED = re.compile(r"<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]")
+_LINES = re.compile(r"(?m)^Action:[ \t]*([\w.:/-]{1,128})[ \t]*\nAction Input:")
+_WRITTEN = re.compile(r"(?:functions\.)?([\w.-]{1,128})\((?:\s*\{.*\}\s*|\s*\w+\s*=.*)\);?", re.DOTALL)
 _FENCE = re.compile(r"^```\w*\n|\n```$")
 _LONGEST = 20_000
 _BESIDE = 80  # letters of other text that a call may have beside it
@@ -45,8 +48,8 @@ def check(trace: Trace) -> pl.DataFrame:
     offered = set(offers.select("session", pl.col("tool").str.replace("^.*:", "")).unique().iter_rows())
     found = []
     for session, event, turn, pointer, text in said.iter_rows():
-        name = next((name for name in _NAME.findall(text[:_LONGEST]) if (session, name) in offered), None)
-        if name is not None and (_TAGGED.search(text) or _alone(text)):
+        name = next((name for name in _names(text[:_LONGEST]) if (session, name) in offered), None)
+        if name is not None:
             found.append(
                 {
                     "session": session,
@@ -60,6 +63,13 @@ def check(trace: Trace) -> pl.DataFrame:
                 }
             )
     return hits(found)
+
+
+def _names(text: str) -> list[str]:
+    """The tools that a text may be a call of."""
+    names: list[str] = _NAME.findall(text) if _TAGGED.search(text) or _alone(text) else []
+    written = _WRITTEN.fullmatch(_FENCE.sub("", text.strip()))
+    return names + _LINES.findall(text) + ([written[1]] if written else [])
 
 
 def _alone(text: str) -> bool:

@@ -331,6 +331,9 @@ def said(text: str) -> list[Row]:
         "<tool_call>\n" + '{"name": "find", "arguments": {}}' + "\n</tool_call>",
         "<function=find>{}</function>",
         '<invoke name="find"></invoke>',
+        'find(q="x")',
+        '```python\nfunctions.find({"q": "x"})\n```',
+        'Thought: I need it.\nAction: find\nAction Input: {"q": "x"}',
     ],
 )
 def test_text_tool_call_is_found(text: str) -> None:
@@ -343,6 +346,10 @@ def test_text_tool_call_is_found(text: str) -> None:
         '{"name": "other", "arguments": {"q": "x"}}',
         'To look it up, one would send {"name": "find", "arguments": {"q": "x"}} and read what comes back from it.',
         "I will call find with its arguments.",
+        'find(q="x") is what one would write.',
+        'print({"q": "x"})',
+        "find()",
+        'The format is "Action: find" and then "Action Input: ...".',
     ],
 )
 def test_text_tool_call_leaves_alone(text: str) -> None:
