@@ -130,3 +130,28 @@ def test_words_about_another_thing_do_not_make_a_tool_unknown(tmp_path: Path) ->
         mcp("no such order"),
     ):
         assert unknown(tmp_path, rows) == [], rows
+
+
+@pytest.mark.parametrize("envelope", [None, "msg", "message"])
+@pytest.mark.parametrize(
+    ("answer", "rules"),
+    [
+        ({"id": 1}, ["CALL016"]),
+        ({"id": 1, "result": None, "error": None}, ["CALL016"]),
+        ({"id": 1, "result": "x"}, ["LOG010"]),
+        ({"id": 1, "result": {}}, []),
+        ({"id": 1, "error": {"code": -1, "message": "no"}}, []),
+        ({"id": 1, "jsonrpc": "1.0", "result": {}}, ["CALL016"]),
+    ],
+)
+def test_a_response_of_neither_result_nor_error_is_no_success(
+    tmp_path: Path, answer: dict[str, Any], rules: list[str], envelope: str | None
+) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "f", "arguments": {}}}
+    rows = [call, {"jsonrpc": "2.0", **answer}]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({envelope: row} if envelope else row) + "\n" for row in rows), encoding="utf-8")
+    made = audit([str(log)], select=["CALL", "LOG010"])
+    assert made.findings["rule"].to_list() == rules
+    if answer == {"id": 1}:
+        assert made.frames["calls"]["outcome"].to_list() == ["unknown"]

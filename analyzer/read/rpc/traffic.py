@@ -195,6 +195,12 @@ class Traffic:
         if error is not None:
             where = "/error"
         failed = error is not None or (result is not None and result.is_error is True)
+        says = result is not None or error is not None
+        if not says:
+            detail = "the response holds neither a result nor an error"
+            self._rows.faults.append(
+                (at.event, at.connection.session, "member_missing", at.to("/result"), detail, None)
+            )
         if call is None:
             call_id = text_of(Raw(identity.encode())) if identity[:1] == '"' else identity
             pair_id = identity
@@ -203,7 +209,7 @@ class Traffic:
         self._rows.result_sightings.append(
             (
                 *(at.event, at.connection.session, None, self._wire, "message", None, call_id, pair_id, None),
-                *(not failed, None, error, text, container, structured, None, None, at.to(where)),
+                *(not failed if says else None, None, error, text, container, structured, None, None, at.to(where)),
             )
         )
 

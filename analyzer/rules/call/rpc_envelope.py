@@ -3,7 +3,7 @@
 Wire: MCP
 
 What it says: a request id was used again while its first request was still open, a response holds both a result and an
-error, or the version or the id is not what the protocol wants.
+error or neither of them, or the version or the id is not what the protocol wants.
 Why it matters: an answer cannot be given to its request; clients hang, or take another call's answer.
 Bad:
     {"jsonrpc":"2.0","id":7,"method":"tools/call"}, {"jsonrpc":"2.0","id":7,"method":"tools/call"}
@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.envelope import MCP, envelope_faults
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
-_WIRE = "mcp-jsonrpc"
+_KEYWORDS = {"jsonrpc": "version", "id": "id", "result": "neither"}
 _HINT = "Let every request of a connection have an id of its own, and every response one of result and error."
 
 
@@ -34,7 +35,7 @@ def _in_flight(trace: Trace) -> pl.DataFrame:
     by = ["session", "call_id"]
     answers = trace.results.select("result", answered="seq")
     found = (
-        trace.calls.filter(pl.col("wire") == _WIRE, pl.col("call_id").is_not_null(), pl.len().over(by) > 1)
+        trace.calls.filter(pl.col("wire") == MCP, pl.col("call_id").is_not_null(), pl.len().over(by) > 1)
         .join(answers, on="result", how="left", maintain_order="left")
         .sort("seq", "call")
         .with_columns(
@@ -61,7 +62,7 @@ def _in_flight(trace: Trace) -> pl.DataFrame:
 
 def _both(trace: Trace) -> pl.DataFrame:
     found = (
-        trace.results.filter(pl.col("wire") == _WIRE, pl.col("error").is_not_null(), pl.col("text").is_not_null())
+        trace.results.filter(pl.col("wire") == MCP, pl.col("error").is_not_null(), pl.col("text").is_not_null())
         .filter(pl.col("error") != pl.col("text"))
         .sort("result")
     )
@@ -78,17 +79,20 @@ def _both(trace: Trace) -> pl.DataFrame:
 
 
 def _envelope(trace: Trace) -> pl.DataFrame:
-    faults = pl.col("fault").is_in(["member_type", "member_missing"]) & pl.col("pointer").is_in(["/jsonrpc", "/id"])
-    found = trace.faults.filter(faults).sort("event", "pointer")
+    found = envelope_faults(trace)
+    # A result of another type is LOG010's, and nothing is missing there.
+    odd = trace.faults.filter(pl.col("fault") == "member_type", pl.col("pointer").str.ends_with("/result"))["event"]
+    found = found.filter((pl.col("member") != "result") | ~pl.col("event").is_in(odd.implode()))
     return hits(
         {
             "session": row["session"],
             "event": row["event"],
             "pointer": row["pointer"] if row["fault"] == "member_type" else "",
-            "keyword": "version" if row["pointer"] == "/jsonrpc" else "id",
-            "message": f"The message's {row['pointer'][1:]} is not what the protocol wants: "
-            f"{row['detail'] or 'missing'}.",
+            "keyword": _KEYWORDS[row["member"]],
+            "message": "A response holds neither a result nor an error."
+            if row["member"] == "result"
+            else f"The message's {row['member']} is not what the protocol wants: {row['detail'] or 'missing'}.",
             "hint": _HINT,
         }
-        for row in found.iter_rows(named=True)
+        for row in found.sort("event", "pointer").iter_rows(named=True)
     )

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from analyzer.rules.envelope import envelope_faults
 from analyzer.rules.hits import NONE, hits, joined
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
@@ -48,7 +49,8 @@ def _faults(trace: Trace) -> pl.DataFrame:
     found = (
         trace.faults
         # What is wrong with the envelope itself is CALL016's.
-        .filter(pl.col("fault").is_in(list(_FAULTS)), ~pl.col("pointer").is_in(["/jsonrpc", "/id"]))
+        .filter(pl.col("fault").is_in(list(_FAULTS)))
+        .join(envelope_faults(trace), on=["event", "fault", "pointer"], how="anti", maintain_order="left")
         .join(kinds, on="event", how="left", maintain_order="left")
         .sort("event", "pointer")
     )
