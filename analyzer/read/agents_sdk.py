@@ -64,7 +64,7 @@ class AgentsSdk(RecordAdapter[Record]):
         if isinstance(record.get("data"), list) and native is None:
             return max(map(AgentsSdk.knows, record["data"][:8]), default=0.0)
         if isinstance(native, str):
-            plain = "turn_id" not in record and "event_id" not in record and "payload" not in record
+            plain = not {"turn_id", "event_id", "payload", "stop_reason"} & record.keys()
             return 0.9 if native in KNOWN and kind is None and plain else 0.0
         role = record.get("role")
         if (
@@ -112,7 +112,7 @@ class AgentsSdk(RecordAdapter[Record]):
             return self._inside(record.data, place, "/data")
         elif first(record.data) == b"[" and record.type is None:
             return self._body(record, place)
-        elif _is_item(record):
+        elif _is_item(record) and (record.type != "message" or self._records.own(raw)):
             event, _ = self._cursor.event(record.type or "message", "item", None)
             self._saved.item(record, At(event, None))
         elif first(record.http) == b"{" or first(record.request) == b"{" or bytes(record.body):

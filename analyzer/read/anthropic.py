@@ -113,7 +113,6 @@ class AnthropicMessages(RecordAdapter[Record]):
         return True
 
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
-        del raw
         native = record.type
         if native in STREAM and (native != "message_start" or first(record.message) == b"{"):
             name = name_of(record.message) if native == "message_start" else None
@@ -140,10 +139,12 @@ class AnthropicMessages(RecordAdapter[Record]):
             self._failed(place)
             return True
         if is_exchange(record):
-            return self._exchange(record, place)
-        if record.custom_id and top:
+            return self._exchange(record, raw, place)
+        if not (top and self._records.own(raw)):
+            return False
+        if record.custom_id:
             return self._batched(record, place)
-        return top and self._records.enveloped(record, place, self._enclosed)
+        return self._records.enveloped(record, place, self._enclosed)
 
     def _batched(self, record: Record, place: Place) -> bool:
         """A request of a batch, or what came of one."""
@@ -185,13 +186,16 @@ class AnthropicMessages(RecordAdapter[Record]):
         self._cursor.advance(place)
         self._cursor.event("error", "error", session)
 
-    def _exchange(self, record: Record, place: Place) -> bool:
+    def _exchange(self, record: Record, raw: bytes, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
             exchange = exchange_of(record, record_of)
         except msgspec.DecodeError:
             return False
         if exchange is None or (exchange.url and not (is_url(exchange.url) or is_cloud(exchange.url))):
+            return False
+        asked = None if exchange.request is None else exchange.request.record
+        if not exchange.url and not self._records.own(raw, b"" if asked is None else bytes(asked.tools)):
             return False
         return self.append(exchange, place)
 

@@ -127,11 +127,10 @@ class BedrockConverse(RecordAdapter[Record]):
     # --- what a record holds ----------------------------------------------------------------------------------------
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
-        del raw
         if record.schemaType == "ModelInvocationLog":
             self._invocation(record, place)
             return True
-        if first(record.messages) == b"[":
+        if first(record.messages) == b"[" and self._records.own(raw, bytes(record.toolConfig)):
             self._asked(record, place, record.modelId)
             message = held(_output, record.output, _Output())[0].message
             if message:
@@ -141,20 +140,21 @@ class BedrockConverse(RecordAdapter[Record]):
             self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
             return True
         if first(record.output) == b"{" and (record.stopReason is not None or not record.input):
-            self._streaming.end()
             message = held(_output, record.output, _Output())[0].message
-            self._answer(said_of(bytes(message)), record, place)
-            return True
+            if message or record.stopReason is not None:
+                self._streaming.end()
+                self._answer(said_of(bytes(message)), record, place)
+                return True
         for name in EVENTS:
             if first(getattr(record, name)) == b"{":
                 self._streaming.take(name, getattr(record, name), place)
                 return True
-        if first(record.error) == b"{" and not record.request:
+        if not record.request and self._records.fails(record, raw):
             self._streaming.end()
             self._dialogue.fail(place)
             return True
         if is_exchange(record):
-            return self._exchange(record, place)
+            return self._exchange(record, raw, place)
         return False
 
     def _asked(self, record: Record, place: Place, model: str | None) -> None:
@@ -213,7 +213,7 @@ class BedrockConverse(RecordAdapter[Record]):
         status = None if record.errorCode is None else _REFUSED
         return self._anthropic.append(Exchange("", request, response, status, record.timestamp), place)
 
-    def _exchange(self, record: Record, place: Place) -> bool:
+    def _exchange(self, record: Record, raw: bytes, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
             exchange = exchange_of(record, _record)
@@ -225,7 +225,7 @@ class BedrockConverse(RecordAdapter[Record]):
         asked = self._records.body(exchange.request)
         if asked is not None and first(asked.messages) != b"[":
             asked = None
-        if named is None and asked is None:
+        if named is None and (asked is None or not self._records.own(raw, bytes(asked.toolConfig))):
             return False
 
         def ask(request: Record, inside: Place) -> None:

@@ -109,10 +109,10 @@ class OpenAIChat(RecordAdapter[Record]):
             return False
         if choices is None:
             name, model = list_in(body), body.model
+            if name is None or name == "simulations" or (name == "messages" and not self._is_own(body)):
+                return False
             if name == "messages" and model is not msgspec.UNSET:
                 self._request(body, model, name, body.messages, place)
-            elif name is None or name == "simulations":
-                return False
             else:
                 self._listed(body, name, place)
         elif body.error:
@@ -143,6 +143,8 @@ class OpenAIChat(RecordAdapter[Record]):
             self._simulations(record, place)
             return True
         if name is not None:
+            if name == "messages" and not self._is_own(record, raw):
+                return False
             if name == "messages" and record.model:
                 self._ask(record, place)
             else:
@@ -151,12 +153,13 @@ class OpenAIChat(RecordAdapter[Record]):
                 faults = self._records.beside(record, place, self._response)
                 self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
             return True
-        if record.error and first(record.error) == b"{" and record.role is None:
+        if record.role is None and self._records.fails(record, raw):
             self._failed(record, place)
             return True
         if is_exchange(record):
-            return self._exchange(record, place)
-        if top and record.role in ROLES and (record.object is None or record.object == "message"):
+            return self._exchange(record, raw, place)
+        message = top and record.role in ROLES and (record.object is None or record.object == "message")
+        if message and self._records.own(raw):
             self._end()
             self._dialogue.append(raw, place)  # one message of a list that has a record for each
             return True
@@ -175,7 +178,14 @@ class OpenAIChat(RecordAdapter[Record]):
             for index, call in enumerate(refused(failure.failed_generation)):
                 self._dialogue.refused(call, event, index, to)
 
-    def _exchange(self, record: Record, place: Place) -> bool:
+    def _is_own(self, record: Record | Body, raw: bytes | None = None) -> bool:
+        """Whether a list of messages is one of this wire; others have such lists. Without `raw` only what is sure."""
+        if b'"tool_calls"' in bytes(record.messages):
+            return True
+        table = table_in(record)[0]
+        return self._records.seen(table) if raw is None else self._records.own(raw, table)
+
+    def _exchange(self, record: Record, raw: bytes, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
             exchange = exchange_of(record, record_of)
@@ -186,7 +196,7 @@ class OpenAIChat(RecordAdapter[Record]):
         asked = self._records.body(exchange.request)
         if asked is not None and first(asked.messages) != b"[":
             asked = None
-        if asked is None and not exchange.url:
+        if not exchange.url and (asked is None or not self._records.own(raw, table_in(asked)[0])):
             return False
         self._exchanges += 1
         ways: dict[str, Any] = {"ask": self._ask, "take": self._response}

@@ -25,6 +25,11 @@ R = TypeVar("R")
 Q = TypeVar("Q")
 
 _NONE: Sequence[Fault] = ()
+_MOST_TABLES = 10_000
+_OF_ERRORS = {
+    *("error", "type", "code", "message", "status", "status_code", "request_id", "requestId", "sequence_number"),
+    *("timestamp", "recorded_at"),
+}
 
 
 class Usual(NamedTuple, Generic[Q]):
@@ -76,6 +81,7 @@ class Decoding(Generic[R]):
         self._session = session
         self.usual = usual
         """May be another one for the next block."""
+        self._tables: set[int] = set()
 
     def read(
         self,
@@ -125,6 +131,31 @@ class Decoding(Generic[R]):
                 self._rows.faults += [(event, self._session(), *fault) for fault in faults]
         self._rows.place(block.offset, block.length, block.line)
         return others
+
+    def own(self, raw: bytes, table: bytes = b"") -> bool:
+        """Whether a record that has the members of one is known for one: several formats have some in common.
+
+        `table` is the tool table in it, if any: a record with one that stood in a record of the format is one, too.
+        """
+        if self.seen(table):
+            return True
+        parsed = parse(raw)
+        own = not isinstance(parsed, Unreadable) and self._knows(parsed[0]) > 0
+        if own and table and len(self._tables) < _MOST_TABLES:
+            self._tables.add(hash(table))
+        return own
+
+    def fails(self, record: Recorded, raw: bytes) -> bool:
+        """Whether a record is an error in the place of a body, and nothing else that happens to have failed."""
+        if first(record.error) != b"{":
+            return False
+        parsed = parse(raw)
+        members = parsed[0] if not isinstance(parsed, Unreadable) and isinstance(parsed[0], dict) else {}
+        return members.keys() <= _OF_ERRORS or self._knows(members) > 0
+
+    def seen(self, table: bytes) -> bool:
+        """Whether a tool table stood in a record of the format."""
+        return bool(table) and hash(table) in self._tables
 
     def placed(self, block: Block, place: Place) -> Place:
         """A place of the block, of which only the event was said, as where its record lies."""

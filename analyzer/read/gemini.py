@@ -118,7 +118,7 @@ class Gemini(RecordAdapter[Record]):
             return 1.0
         if "parts" in record:
             return _knows_message(record)
-        if isinstance(record.get("error"), dict) and "type" not in record and "jsonrpc" not in record:
+        if isinstance(record.get("error"), dict) and not {"type", "object", "jsonrpc"} & record.keys():
             return 0.3 if isinstance(record["error"].get("status"), str) else 0.1
         sure = sure_of(record, lambda url: float(bool(_METHOD.search(url))), _knows_body)
         inner = enclosed_in(record)
@@ -143,7 +143,7 @@ class Gemini(RecordAdapter[Record]):
             faults = self._records.beside(record, place, self._inside)
             self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
             return True
-        if first(record.error) == b"{" and not record.request:
+        if not record.request and self._records.fails(record, raw):
             self._replies.end()
             self._dialogue.fail(place)
             return True

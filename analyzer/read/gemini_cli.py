@@ -18,7 +18,7 @@ from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
 _SUCCESS = {"success": True, "error": False, "cancelled": False}
 _ROLES = {"user": "user", "gemini": "assistant"}
-_NOTICES = ("info", "error", "warning")
+_TYPES = ("user", "gemini", "info", "error", "warning")
 
 
 class Record(msgspec.Struct, gc=False, rename="camel"):
@@ -93,16 +93,15 @@ class GeminiCli(RecordAdapter[Record]):
             return 0.0
         if record["type"] == "gemini":
             return 1.0
-        return 0.5 if record["type"] in ("user", *_NOTICES) else 0.0
+        return 0.5 if record["type"] in _TYPES else 0.0
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
-        del raw
         self._cursor.move(place)
         if record.rewind is not None:
             self._cursor.event("$rewindTo", "notice", self._session)
         elif record.session_id is not None and record.project_hash is not None:
             self._begin(record, place)
-        elif record.id is not None and record.type is not None and record.content:
+        elif record.id is not None and record.type in _TYPES and record.content and self._records.own(raw):
             self._message(record)
         elif record.changes:
             changes = held(_record, record.changes, Record())[0]

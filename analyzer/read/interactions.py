@@ -120,13 +120,14 @@ class Interactions(RecordAdapter[Record]):
             self._stepping.end()
             self._interaction(record, place, "")
             return True
-        if first(record.error) == b"{" and not is_exchange(record):
+        if not is_exchange(record) and self._records.fails(record, raw):
             self._stepping.end()
             self._dialogue.fail(place)
             return True
         if is_exchange(record):
-            return self._exchange(record, place)
-        if record.input and (record.previous_interaction_id or record.model or record.agent):
+            return self._exchange(record, raw, place)
+        asks = record.input and (record.previous_interaction_id or record.model or record.agent)
+        if asks and self._records.own(raw, bytes(record.tools)):
             self._ask(record, place)
             faults = self._records.beside(record, place, self._response)
             self._rows.faults += [(place.event, self._dialogue.session, *fault) for fault in faults]
@@ -218,7 +219,7 @@ class Interactions(RecordAdapter[Record]):
             self._stepping.end()
         return True
 
-    def _exchange(self, record: Record, place: Place) -> bool:
+    def _exchange(self, record: Record, raw: bytes, place: Place) -> bool:
         """A request and its response, recorded together."""
         try:
             exchange = exchange_of(record, _record)
@@ -229,7 +230,7 @@ class Interactions(RecordAdapter[Record]):
         asked = self._records.body(exchange.request)
         if asked is not None and not asked.input:
             asked = None
-        if asked is None and not exchange.url:
+        if not exchange.url and (asked is None or not self._records.own(raw, bytes(asked.tools))):
             return False
         self._asked = None
         ways: dict[str, Any] = {"ask": self._ask, "take": self._response}

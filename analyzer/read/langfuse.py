@@ -125,8 +125,9 @@ class Langfuse(RecordAdapter[Observation]):
         return 0.3 if is_step(*(record.get(name, record.get(f"{name}s")) for name in ("input", "output"))) else 0.0
 
     def _take(self, record: Observation, raw: bytes, place: Place) -> bool:
-        del raw
         page = record.observations if record.observations is not None else record.data
+        if record.observations is None and page is not None and not self._records.own(raw):
+            return False
         if page is None and (record.named().traceId is None or record.type is None):
             return self._step(record, place)
         if page is None:

@@ -116,9 +116,8 @@ class OpenTelemetry(RecordAdapter[Record]):
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         """Keep the spans of a record: a child may stand before the parent that has the conversation's name."""
-        del raw
         spans = list(spans_of(record))
-        if not spans and not is_export(record):
+        if not spans and not (is_export(record) and self._records.own(raw)):
             return False
         read = [read_span(span, to, of) for span, to, of in spans]
         self._waiting.append((place, read))

@@ -75,6 +75,9 @@ class Responses(RecordAdapter[Record]):
                 return 0.0
             if exchange is None or (exchange.url and "/responses" not in exchange.url):
                 return 0.0
+            answer = record.get("response")
+            if isinstance(answer, dict) and not str(answer.get("object", "response")).startswith("response"):
+                return 0.0
             body = exchange.request.frames[0] if exchange.request is not None and exchange.request.frames else b""
             return _knows_url(exchange.url) or float(_is_request(body))
         return (

@@ -141,7 +141,7 @@ class VercelAI(RecordAdapter[Record]):
         if record.finishReason is not None and kind == "" and is_step(_value(raw)):
             self._step(raw, place)
             return True
-        if first(record.messages) == b"[":
+        if first(record.messages) == b"[" and self._records.own(raw):
             name = record.chatId or (record.id if isinstance(record.id, str) else None)
             raws = listed(record.messages)
             self._dialogue.ask(Ask(raws, session=name, own=True), place)
@@ -149,7 +149,7 @@ class VercelAI(RecordAdapter[Record]):
                 self._dialogue.move(place)
                 self._dialogue.cursor.event("messages", "notice", self._dialogue.session)
             return True
-        if record.role is not None and (record.parts or record.content):
+        if record.role is not None and (record.parts or record.content) and self._records.own(raw):
             self._dialogue.append(raw, place)
             return True
         return False

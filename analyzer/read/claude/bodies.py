@@ -238,7 +238,7 @@ def asks(record: Record | Body) -> bool:
 
 def knows(record: Any) -> float:
     """How surely a parsed record is of this wire."""
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or {"uuid", "sessionId"} <= record.keys():  # a message in a row of Claude Code's
         return 0.0
     native = record.get("type")
     if isinstance(native, str) and native in STREAM:
