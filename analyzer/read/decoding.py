@@ -28,7 +28,7 @@ _NONE: Sequence[Fault] = ()
 _MOST_TABLES = 10_000
 _OF_ERRORS = {
     *("error", "type", "code", "message", "status", "status_code", "request_id", "requestId", "sequence_number"),
-    *("timestamp", "recorded_at"),
+    *("timestamp", "recorded_at", "id", "custom_id", "response"),
 }
 
 

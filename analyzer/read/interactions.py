@@ -116,7 +116,7 @@ class Interactions(RecordAdapter[Record]):
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         if record.event_type is not None:
             return self._event(record, raw, place)
-        if record.object == "interaction" or first(record.steps) == b"[":
+        if record.object == "interaction" or (first(record.steps) == b"[" and self._records.own(raw)):
             self._stepping.end()
             self._interaction(record, place, "")
             return True
