@@ -34,11 +34,10 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
     placed: Frames = {"events": events}
     for name in RECORDED:
         if name not in ("events", "tables"):
-            frame = frames[name]
-            if "seq" not in frame.columns:
-                # Faults of a redelivered event stay: they are facts about its bytes.
-                frame = _seated(frame, where, all_of_them=name == "faults")
-            placed[name] = frame[[*RECORDED[name], "seq"]]
+            # Faults of a redelivered event stay: they are facts about its bytes.
+            frame = _seated(frames[name], where, all_of_them=name == "faults")
+            # A selection has the same chunks in all columns, by which all that comes after takes a third less.
+            placed[name] = frame.select(*RECORDED[name], "seq") if frame.height else frame[[*RECORDED[name], "seq"]]
     placed["tables"] = frames["tables"].sort("table")
     return placed
 
@@ -46,6 +45,8 @@ def place(frames: Frames, fetch: Callable[[int, int, int], bytes]) -> Frames:
 @of_rows
 def _seated(frame: pl.DataFrame, where: pl.DataFrame, *, all_of_them: bool) -> pl.DataFrame:
     """A recorded frame with the session and `seq` of its events; its texts, most of the log, are not touched."""
+    if "seq" in frame.columns:
+        return frame
     if where.is_empty() or frame.is_empty():
         return frame.clear().with_columns(seq=pl.lit(None, pl.Int64))
     # Events are sorted and unique: looking one up costs a third of a join.
