@@ -17,6 +17,7 @@ Numbers that recur:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -309,6 +310,13 @@ RECORDED: dict[str, pl.Schema] = {
     "messages": MESSAGES,
     "summaries": SUMMARIES,
 }
+
+
+@cache
+def no_rows(name: str) -> pl.DataFrame:
+    """A recorded frame without rows, by its name; made once, for frames do not change."""
+    return RECORDED[name].to_frame()
+
 
 # --- concluded --------------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from analyzer.findings.assemble import assemble
-from analyzer.rules.hits import NAMED
+from analyzer.rules.hits import NAMED, NONE_NAMED
 from analyzer.trace import Trace
 
 
 def stated(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """FINDINGS with `first_event` of rows of HITS with `rule` and `slug`; columns that a row leaves out are null."""
     found = list(rows)
-    return assemble(pl.DataFrame(found, schema=NAMED) if found else NAMED.to_frame(), Trace())
+    return assemble(pl.DataFrame(found, schema=NAMED) if found else NONE_NAMED, Trace())

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import polars as pl
 
 from analyzer.errors import InputError
-from analyzer.frames import RECORDED, SOURCES, Frames
+from analyzer.frames import RECORDED, SOURCES, Frames, no_rows
 from analyzer.read.spilled import large
 from analyzer.read.spilled.housing import Homes, apart, firsts_of, turns_of
 from analyzer.read.spilled.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, weight_of, without
@@ -154,9 +154,7 @@ class Recording:
 
 
 def _concat(held: list[Frames]) -> Frames:
-    return {
-        name: pl.concat([schema.to_frame(), *(frames[name] for frames in held)]) for name, schema in RECORDED.items()
-    }
+    return {name: pl.concat([frames[name] for frames in held] or [no_rows(name)]) for name in RECORDED}
 
 
 def _together(frames: Frames, others: Frames) -> Frames:

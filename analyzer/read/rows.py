@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME
+from analyzer.frames import EVENTS, PART_BITS, PART_LIMIT, RECORD_BITS, RECORDED, TIME, no_rows
 from analyzer.read import inside
 from analyzer.read.columns import QUOTED, SHARED, Columns, iso_times
 from analyzer.read.sheets import Sheet
@@ -287,7 +287,7 @@ class Rows:
             settled = pl.DataFrame(self._settled[name].series(texts))
             parts.append(_as_events(settled) if name == "events" else settled)
         if not parts:
-            return RECORDED[name].to_frame()
+            return no_rows(name)
         whole = pl.concat(parts)
         if name == "tables" or whole["event"].is_sorted():
             return whole

@@ -9,10 +9,9 @@ import polars as pl
 
 from analyzer.frames import HITS
 from analyzer.rules.catalogue import Rule
-from analyzer.rules.hits import NAMED
+from analyzer.rules.hits import NONE_NAMED
 from analyzer.trace import Trace
 
-_NONE = NAMED.to_frame()
 # Whatever a rule breaks with, the others must run; a panic inside Polars is no Exception.
 _BROKEN = (Exception, pl.exceptions.PanicException)
 
@@ -38,7 +37,7 @@ def run(rules: Sequence[Rule], trace: Trace, *, across: bool = False) -> tuple[p
                 found.append(complete(rule, hits))
         except _BROKEN as error:
             crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
-    return pl.concat(found) if found else _NONE, crashes
+    return pl.concat(found) if found else NONE_NAMED, crashes
 
 
 def complete(rule: Rule, hits: pl.DataFrame) -> pl.DataFrame:

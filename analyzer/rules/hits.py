@@ -13,6 +13,7 @@ from analyzer import frames
 NONE = frames.HITS.to_frame()
 #: HITS of which it is said whose they are.
 NAMED = pl.Schema({"rule": pl.String(), "slug": pl.String(), **frames.HITS})
+NONE_NAMED = NAMED.to_frame()
 
 
 def hits(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:

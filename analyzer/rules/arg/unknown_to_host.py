@@ -22,11 +22,12 @@ _AT_ONCE = 200  # characters; further down such words may be what a tool found
 
 def unknown_to_host(trace: Trace, told: pl.Series) -> Iterator[dict[str, Any]]:
     """Hits, in the order of the calls, but for those that are `told` already."""
+    failed = failing(trace)
+    if failed.is_empty():
+        return
     said = pl.coalesce("error", "text").str.slice(0, _AT_ONCE)
-    refused = (
-        failing(trace)
-        .select("call", "event", "pointer", "call_id", said=said)
-        .filter(pl.col("said").str.contains(_SAYS), ~pl.col("call").is_in(told.implode()))
+    refused = failed.select("call", "event", "pointer", "call_id", said=said).filter(
+        pl.col("said").str.contains(_SAYS), ~pl.col("call").is_in(told.implode())
     )
     if refused.is_empty():
         return

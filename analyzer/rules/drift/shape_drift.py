@@ -86,8 +86,8 @@ def _free(trace: Trace) -> dict[str, set[str]]:
 def _loose(trace: Trace, role: str, by: str, frame: pl.DataFrame, free: list[str]) -> pl.DataFrame:
     """The payloads that keep no schema, or one with free members, which is then named in `kept`."""
     verdicts = trace.verdicts.filter(pl.col("role") == role, pl.col("verdict_is") == "valid", pl.col(by).is_not_null())
-    fixed = verdicts.filter(~pl.col("schema_id").is_in(free))[by]
-    loose = frame.filter(~frame[by].is_in(fixed.implode()))
+    fixed = (verdicts.filter(~pl.col("schema_id").is_in(free)) if free else verdicts)[by]
+    loose = frame.filter(~pl.col(by).is_in(fixed.implode()))
     if not free:
         return loose.with_columns(kept=pl.lit(None, pl.String))
     kept = verdicts.select(by, kept="schema_id").unique(by, keep="first", maintain_order=True)

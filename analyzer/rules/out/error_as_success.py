@@ -125,11 +125,11 @@ def _failure(value: dict[str, Any]) -> str | None:
 
 def _lost(trace: Trace) -> pl.DataFrame:
     shown = trace.result_sightings
-    # A success that carries an error contradicts itself, and has lost nothing on the way.
-    shown = shown.filter(~(shown["success"] & shown["error"].is_not_null()).fill_null(value=False))
     failed = shown["result"].filter(~shown["success"]).unique()
     if failed.is_empty():
         return NONE
+    # A success that carries an error contradicts itself, and has lost nothing on the way.
+    shown = shown.filter(~(shown["success"] & shown["error"].is_not_null()).fill_null(value=False))
     passed = shown.filter(shown["success"] & shown["result"].is_in(failed.implode()))["result"].unique()
     if passed.is_empty():
         return NONE

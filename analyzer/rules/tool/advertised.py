@@ -6,6 +6,7 @@ import polars as pl
 
 from analyzer.contracts.tables import ANY_TOOL
 from analyzer.rules.sentence import sentence
+from analyzer.rules.tool.tables import first_shown
 from analyzer.trace import Trace, shared
 
 
@@ -73,16 +74,7 @@ def listed(trace: Trace) -> pl.DataFrame:
 
     Columns besides: `session`, `event`, `channel`, `place` (pointer to the definition), `sessions` (count).
     """
-    first = (
-        trace.showings.filter(pl.col("table").is_not_null())
-        .sort("event", "pointer")
-        .group_by("table", maintain_order=True)
-        .agg(
-            pl.col("session", "event", "channel").first(),
-            pl.col("pointer").first().alias("list"),
-            pl.col("session").n_unique().cast(pl.Int64).alias("sessions"),
-        )
-    )
+    first = first_shown(trace).rename({"pointer": "list"})
     return (
         trace.tools.filter(pl.col("role") == "arguments", pl.col("name") != ANY_TOOL)
         .join(trace.tables.select("table", "shape"), on="table", how="left", maintain_order="left")

@@ -90,10 +90,10 @@ def told(places: pl.DataFrame) -> pl.DataFrame:
 
 def _unpromised(trace: Trace) -> pl.Series:
     """The keys of tools whose name stands in no output contract, and that do not return text on purpose."""
-    promised = {
-        *trace.offers.filter(trace.offers["role"] == "output")["tool"].unique().str.replace("^.*:", ""),
-        *spelled(trace.contracts.filter(trace.contracts["role"] == "output"))["name"],
-    }
-    apart = promised | trace.settings.shell | trace.settings.free_text
+    apart = trace.settings.shell | trace.settings.free_text
+    if trace.holds("offers.role=output"):
+        apart |= {*trace.offers.filter(pl.col("role") == "output")["tool"].unique().str.replace("^.*:", "")}
+    if trace.holds("contracts.role=output"):
+        apart |= {*spelled(trace.contracts.filter(pl.col("role") == "output"))["name"]}
     tools = trace.results["tool"].drop_nulls().unique()
     return tools.filter(~tools.str.replace("^.*:", "").is_in(sorted(apart)))

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from analyzer.rules.payloads import decode
-from analyzer.trace import Trace
+from analyzer.trace import Trace, shared
 
 
 class Table(NamedTuple):
@@ -35,22 +35,24 @@ def tables(trace: Trace, *literals: str) -> Iterator[Table]:
 
 def shown_tables(trace: Trace, *literals: str) -> Iterator[dict[str, Any]]:
     """The same before their text is read: `text` in the place of `tools`."""
-    text = pl.col("text")
-    wanted = [pl.any_horizontal(text.str.contains(each, literal=True) for each in literals)] if literals else []
-    chosen = (
-        trace.tables.filter(*wanted).select("table", "shape", "text")
-        if wanted
-        else trace.tables.select("table", "shape", "text")
-    )
+    chosen = trace.tables[["table", "shape", "text"]]
+    if literals:
+        text = pl.col("text")
+        chosen = chosen.filter(pl.any_horizontal(text.str.contains(each, literal=True) for each in literals))
     if chosen.is_empty():
         return iter(())
+    return first_shown(trace).join(chosen, on="table", maintain_order="left").iter_rows(named=True)
+
+
+@shared
+def first_shown(trace: Trace) -> pl.DataFrame:
+    """The tables in the order in which they were shown, with their first showing and how many `sessions` saw them."""
+    first = pl.col("session", "event", "channel", "pointer").first()
     return (
-        trace.showings.filter(pl.col("table").is_in(chosen["table"].implode()))
+        trace.showings.filter(pl.col("table").is_not_null())
         .sort("event", "pointer")
         .group_by("table", maintain_order=True)
-        .agg(pl.col("session", "event", "channel", "pointer").first(), pl.col("session").n_unique().alias("sessions"))
-        .join(chosen, on="table", maintain_order="left")
-        .iter_rows(named=True)
+        .agg(first, pl.col("session").n_unique().cast(pl.Int64).alias("sessions"))
     )
 
 
