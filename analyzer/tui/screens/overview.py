@@ -74,7 +74,7 @@ class Overview(Exporting):
         share = summary.get("coverage")
         parts = [
             "" if share is None else f"{int(share * 1000) / 10:g} % judged",
-            f"{summary.get('sessions') or 0:,} sessions",
+            "" if self.size.width < _WIDE else f"{summary.get('sessions') or 0:,} sessions",  # the pane counts them
             "" if self.size.width < _WIDE else f"{summary.get('events') or 0:,} events",
             f"{found:,} findings",
             f"{borne:,} suppressed" if (borne := summary.get("findings", {}).get("suppressed") or 0) else "",

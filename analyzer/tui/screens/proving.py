@@ -107,7 +107,7 @@ class Proving(Place):
         words += [visible(finding.get("message") or "", limit=600)]
         words += [f"do: {visible(finding['hint'], limit=300)}"] if finding.get("hint") else []
         self.query_one("#says", Bar).put("  ".join(words))
-        self.query_one("#says").display = self.mode == "findings"
+        self.set_class(self.mode != "findings", "-events")
         judged = shown.judged if shown is not None else None
         if judged is None:
             schema.show(TextRows([[("no schema judged this", "dim")]]))

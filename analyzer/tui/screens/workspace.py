@@ -48,10 +48,9 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
     Workspace #hits { display: none; height: 2fr; }
     Workspace.-querying #hits { display: block; }
     Workspace.-low #strip, Workspace.-tiny #strip { display: none; }
-    Workspace.-low #says { height: 2; }
     Workspace.-narrow #lower.-event #schema, Workspace.-tiny #lower.-event #schema { display: none; }
     Workspace.-narrow #lower.-schema #event, Workspace.-tiny #lower.-schema #event { display: none; }
-    Workspace.-zoom #says { display: none; }
+    Workspace.-zoom #says, Workspace.-events #says { display: none; }
     Workspace.-zoom #strip, Workspace.-zoom #rows, Workspace.-zoom #lower, Workspace.-zoom #hits { display: none; }
     Workspace.-zoom-rows #rows, Workspace.-zoom-hits #hits { display: block; height: 1fr; }
     Workspace.-zoom-event #lower, Workspace.-zoom-schema #lower { display: block; height: 1fr; }
