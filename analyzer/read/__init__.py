@@ -25,6 +25,7 @@ from analyzer.read.langfuse import Langfuse
 from analyzer.read.langsmith import LangSmith
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
+from analyzer.read.mlflow import MLflow
 from analyzer.read.otel import OpenTelemetry
 from analyzer.read.reader import read_source
 from analyzer.read.recording import Recording
@@ -61,6 +62,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     VercelAI,
     Langfuse,
     LangSmith,
+    MLflow,
     GateRecords,
 )
 

@@ -11,7 +11,7 @@ from analyzer.trace import Trace, of_rows, shared
 
 _SOURCE = 1 << (RECORD_BITS + PART_BITS)
 _RECORD = 1 << PART_BITS
-_SPANS = ("otlp", "agents-sdk", "openinference", "langfuse", "langsmith", "otel")  # whose times are no order
+_SPANS = ("otlp", "agents-sdk", "openinference", "langfuse", "langsmith", "mlflow", "otel")  # whose times are no order
 
 
 def source_of(event: str) -> pl.Expr:
