@@ -134,7 +134,7 @@ class FrameRows:
                 widths[n] += min(spare, _WIDE - column.width)
                 left -= widths[n] - column.width
                 spare -= widths[n] - column.width
-        return [size or max(_LEAST, left) for size in widths]
+        return [size or max(_NAME, left) for size in widths]
 
 
 class TextRows:
