@@ -26,14 +26,20 @@ FINAL_PROMISE = "final promise"
 
 HOPS = ("session create", "definition", "model call", "result", "MCP", "event stream", "final object")
 
+_NO_SCHEMA = ("schemas", "no tool schema is recorded or given; --contracts supplies them")
+_WITHOUT_TABLES = 12  # TOOL012 looks at results
+_NO_TABLE = ("tables", "no tool table is recorded")
+
 # What a rule cannot do without: (what must have been counted, why it did not run).
 NEEDS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys((f"TOOL{number:03}" for number in range(1, 17) if number != _WITHOUT_TABLES), _NO_TABLE),
+    **dict.fromkeys(("ARG009", "ARG010", "DRIFT002", "DRIFT005"), _NO_TABLE),
+    **dict.fromkeys(("ARG006", "ARG011", "RUN001"), _NO_SCHEMA),
     "ARG001": (
         "schemas",
         "no tool schema is recorded or given, so it saw only what hosts refused; --contracts supplies them",
     ),
     "ARG002": ("tables", "no tool table is recorded, so it saw only what hosts did not know"),
-    "ARG006": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
     "CALL004": ("owed", "no call is recorded that a client has to answer"),
     "CALL007": ("posts", "no posted results are recorded"),
     "CALL008": ("posts", "no posted results are recorded"),
@@ -45,13 +51,9 @@ NEEDS: dict[str, tuple[str, str]] = {
     "FINAL004": ("ledger", "no ledger fields are configured"),
     "OUT004": ("output schemas", "no output schema is recorded or given; --contracts supplies them"),
     "OUT005": ("output schemas", "no output schema is recorded or given; --contracts supplies them"),
-    "RUN001": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
     "RUN002": ("gates", "no gate records of a host are recorded"),
     "RUN005": ("approvals", "no approvals are recorded"),
     "RUN013": ("writes", "no tool is declared writing"),
-    "TOOL001": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
-    "TOOL003": ("schemas", "no tool schema is recorded or given; --contracts supplies them"),
-    "DRIFT002": ("tables", "no tool table is recorded"),
 }
 
 
