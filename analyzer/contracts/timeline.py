@@ -120,10 +120,17 @@ def tools_of(tables: pl.DataFrame, store: SchemaStore) -> pl.DataFrame:
                 position += 1
                 continue  # TOOL001 names what cannot be read; the tools beside it can
             for tool in tools:
-                rows.extend((table, position, *said, at + pointer) for *said, pointer in tool)
+                made = map(_own, tool) if shape == "codex" else tool
+                rows.extend((table, position, *said, at + pointer) for *said, pointer in made)
                 position += 1
     frame = pl.DataFrame(rows, schema=TOOLS, orient="row")
     return frame.unique(["table", "tool", "role"], keep="last", maintain_order=True)
+
+
+def _own(row: _Row) -> _Row:
+    """A tool of the program that Codex runs in, which it spells as MCP does: its servers' tools it never writes."""
+    _, kind, server, name, *rest = row
+    return (f"function::{name}", "function", None, name, *rest) if (kind, server) == ("mcp", None) else row
 
 
 def _entries(text: bytes) -> list[tuple[str, bytes]]:

@@ -15,6 +15,7 @@ from analyzer.read.bfcl import Bfcl
 from analyzer.read.chat import OpenAIChat
 from analyzer.read.claude_code import ClaudeCode
 from analyzer.read.codex import Codex
+from analyzer.read.codex_app_server import CodexAppServer
 from analyzer.read.gate_records import GateRecords
 from analyzer.read.gemini import Gemini
 from analyzer.read.gemini_cli import GeminiCli
@@ -46,6 +47,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Responses,
     AgentsSdk,
     Codex,
+    CodexAppServer,
     AnthropicMessages,
     ClaudeCode,
     OpenAIChat,

@@ -243,3 +243,9 @@ def test_the_approval_policy_of_a_turn_is_that_of_its_calls(tmp_path: Path, poli
     found = audit(tmp_path, settings=Settings(writes=frozenset({"exec_command"})))
     assert found.findings.filter(rule="RUN013")["call_id"].to_list() == (["call_ls", "call_bad"] if told else [])
     assert "RUN005" not in found.findings["rule"].to_list()
+
+
+def test_a_dynamic_tool_without_a_type_is_the_programs_own(tmp_path: Path) -> None:
+    tools = [{"name": "look", "description": "", "inputSchema": {"type": "object", "required": ["at"]}}]
+    found = audited(tmp_path, lines(meta(dynamic_tools=tools), begun("t1"), called("c1")))
+    assert found.frames["verdicts"]["verdict_is"].to_list() == ["invalid"]
