@@ -110,6 +110,7 @@ def test_the_sample_traces_bring_their_calls_schemas_timelines_and_contracts() -
         ["property added", "/properties/approval_ref"],
         ["required added", "/properties/approval_ref"],
     ]
+    assert refund["versions"][1]["changes"][0][2].startswith("nothing → "), "what was added is no side of its own"
     assert refund["versions"][0]["schema"] in data["schemas"]
 
 

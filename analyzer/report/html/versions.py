@@ -62,6 +62,11 @@ def _version(row: dict[str, Any], found: Comparison | None, calls: Calls) -> dic
 
 def _change(change: Change) -> list[str | None]:
     """What, where, from what to what, and in which direction."""
-    sides = [visible_value(side, limit=100) for side in (change.old, change.new) if side is not None]
+    known = change.old is not None or change.new is not None
+    sides = (
+        ["nothing" if side is None else visible_value(side, limit=100) for side in (change.old, change.new)]
+        if known
+        else []
+    )
     direction = None if change.direction in ("", "none") else change.direction
     return [change.kind.replace("_", " "), shown(change.pointer, POINTER), " → ".join(sides), direction]
