@@ -153,7 +153,7 @@ def test_the_best_branch_is_mended() -> None:
         ({"properties": {"a": True}, "unevaluatedProperties": False}, {"a": 1, "b": 2}),
         ({"multipleOf": 0.5, "type": "number"}, 1.3),
         ({"minLength": 4, "type": "string"}, "ab"),
-        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, 5.0),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, 5.5),
         ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "integer"}]}, ["1"]),
         ({"allOf": [{"required": ["a"]}, {"properties": {"a": {"type": "integer", "minimum": 5}}}]}, {}),
         (
@@ -421,3 +421,28 @@ def test_a_repaired_payload_always_passes(schema: Any, sent: Any) -> None:
 @given(schemas, values)
 def test_a_repaired_payload_always_passes_at_length(schema: Any, sent: Any) -> None:
     _check(schema, sent)
+
+
+def test_a_member_that_goes_says_which_name_it_is_near() -> None:
+    """Renaming it would not pass, for its value is wrong too: the name is told all the same."""
+    schema = {
+        "type": "object",
+        "properties": {"items": {"type": "array", "minItems": 1}},
+        "additionalProperties": False,
+    }
+    found = repair(schema, {"itmes": []})
+    assert found is not None
+    assert describe(found) == "/itmes: remove (additionalProperties; did you mean items?)"
+    assert describe(repair(schema, {"else": 1}) or found) == "/else: remove (additionalProperties)"
+
+
+def test_what_the_verdict_takes_for_a_note_is_not_repaired() -> None:
+    text = {"type": "string", "contentEncoding": "base64", "contentMediaType": "application/json"}
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": text, "n": {"type": "integer"}}}
+    found = repair(schema, {"a": "no base64!", "n": "4"})
+    assert found is not None
+    assert found.payload == {"a": "no base64!", "n": 4}
+    old = {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"n": {"type": "integer"}, "a": text}}
+    found = repair(old, {"n": 5.0, "a": 1})
+    assert found is not None
+    assert [edit.pointer for edit in found.edits] == ["/a"]

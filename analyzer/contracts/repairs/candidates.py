@@ -23,7 +23,7 @@ from analyzer.contracts.repairs.smallest import (
 )
 from analyzer.contracts.verdicts.bounded import Bounded
 from analyzer.pointer import pointer
-from analyzer.visible import homoglyph_note
+from analyzer.visible import homoglyph_note, visible
 
 _MOST_BRANCHES = 16
 _MOST_NAMES = 40
@@ -168,8 +168,8 @@ class Finder:
         for index, name in enumerate(v.error.kind.as_dict()["unexpected"]):
             if name not in v.value:
                 continue
-            plans = [v.without(name, v.value[name])]
             near = self._near(name, free) if index < _MOST_NAMES else None
+            plans = [v.without(name, v.value[name], near=near)]
             if near is not None:
                 plans.append(Plan(RENAME, (_rename(v.path, name, near),)))
             yield plans
@@ -341,8 +341,9 @@ class _Violation:
             return "type " + " or ".join(self.error.kind.as_dict()["types"])
         return "not allowed" if keyword == "falseSchema" else keyword
 
-    def without(self, name: str, value: object) -> Plan:
-        edit = Edit("remove", pointer([*self.path, name]), value, None, self.why, lossless=False)
+    def without(self, name: str, value: object, *, near: str | None = None) -> Plan:
+        why = self.why if near is None else f"{self.why}; did you mean {visible(near, limit=40)}?"
+        edit = Edit("remove", pointer([*self.path, name]), value, None, why, lossless=False)
         return Plan(REMOVE + size(value) / 20, (edit,))
 
     def replace(self, value: object, *, lossless: bool = False, why: str = "") -> Edit:

@@ -14,6 +14,8 @@ import jsonschema_rs
 
 from analyzer.contracts import dialects
 from analyzer.contracts.places import REFERENCES, resolve, subschemas
+from analyzer.contracts.schemas import canonical, plain
+from analyzer.contracts.verdicts.notes import as_notes
 
 DEEPEST = 500
 MOST_SUBSCHEMAS = 5_000
@@ -46,6 +48,8 @@ class Bounded:
         self._subschemas = _count_subschemas(schema)
         self.schema = schema
         self.dialect = dialect
+        # As in `engine.Judge`: a whole float is an integer under draft-04 too.
+        self._respelled = dialects.dialect_of(schema, default=dialect) == dialects.DRAFT4
         told = {"$schema": dialects.META_SCHEMAS[dialect], **schema} if isinstance(schema, dict) else schema
         try:
             self._validator = jsonschema_rs.validator_for(
@@ -53,6 +57,7 @@ class Bounded:
                 offline=True,
                 validate_formats=assert_formats,
                 pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000),
+                **as_notes(canonical(schema)),
             )
         except BaseException as error:  # noqa: BLE001 - a panic of the engine
             raise _undecided(error) from None
@@ -70,7 +75,7 @@ class Bounded:
         if not counted:
             self.steps(payload)
         try:
-            return self._validator.is_valid(payload)
+            return self._validator.is_valid(plain(payload) if self._respelled else payload)
         except BaseException as error:  # noqa: BLE001 - a panic of the engine
             raise _undecided(error) from None
 
@@ -81,7 +86,7 @@ class Bounded:
         if not counted:
             self.steps(payload)
         try:
-            found = list(islice(self._validator.iter_errors(payload), limit))
+            found = list(islice(self._validator.iter_errors(plain(payload) if self._respelled else payload), limit))
         except BaseException as error:  # noqa: BLE001 - a panic of the engine
             raise _undecided(error) from None
         if any("Max limit for backtracking" in error.message for error in found):

@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import jsonschema_rs
 
@@ -18,6 +18,7 @@ from analyzer.contracts import dialects
 from analyzer.contracts.references import References
 from analyzer.contracts.schemas import MAX_DEPTH, MAX_SCHEMA_BYTES, canonical, depth, plain, too_deep
 from analyzer.contracts.verdicts.branching import MAX_LOOKS, Branching, Telling, branching, surely_few
+from analyzer.contracts.verdicts.notes import as_notes
 from analyzer.contracts.verdicts.violations import Violation, more_than, tell, text_of, undecided
 from analyzer.pointer import pointer
 
@@ -70,16 +71,6 @@ _STEPS_BACK = re.compile(rb"\(\?(?:[=!>(]|<[=!])|\\\\(?:[1-9]|k<)|[+*?}]\+")
 _LARGE = re.compile(rb"\\\\[pP]|\(\?i|\{[0-9]{2}|\{[0-9],[0-9]{2}")
 _SMALL = 1 << 14
 _Kind = jsonschema_rs.ValidationErrorKind
-
-
-class _AsBefore:
-    """A keyword that asserts nothing, as later drafts have it."""
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def validate(self, instance: object) -> None:
-        """Accept everything."""
 
 
 class Judge:
@@ -155,10 +146,7 @@ class Judge:
         self._telling = Telling(schema, references, text, self._branching)
         self._patterns = b'"pattern' in text
         self._alternatives = b'"anyOf"' in text or b'"oneOf"' in text
-        options: dict[str, Any] = {}
-        if b'"content' in text:
-            # Asserted by this engine under old drafts only, while every other one takes them for notes.
-            options["keywords"] = {"contentEncoding": _AsBefore, "contentMediaType": _AsBefore}
+        options = as_notes(text)
         largest = min(MAX_PATTERN_BYTES, MAX_PATTERNS_BYTES // max(patterns, 1))
         self.weight = len(text) + patterns * (largest if _LARGE.search(text) else _SMALL)
 
