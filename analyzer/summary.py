@@ -83,8 +83,8 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
     yield "results", "", trace.results.height
     yield "errors", "", errors
     yield "has", "schemas", trace.schemas.height
-    yield "has", "tables", trace.showings["table"].drop_nulls().len()
-    listed = trace.session_states["pending"].drop_nulls().len()
+    yield "has", "tables", trace.showings.height - trace.showings["table"].null_count()
+    listed = trace.session_states.height - trace.session_states["pending"].null_count()
     yield "has", "debts", listed
     # On the wire with lists of required actions a call is owed what they say; on the others, whatever it is.
     client = (trace.calls["owed_by"] == "client") & (trace.calls["wire"] != ACTIONS)
@@ -106,10 +106,12 @@ def _counted(trace: Trace, calls: pl.DataFrame) -> Iterator[tuple[str, str, int]
             yield "called", msgspec.json.encode((server, name)).decode(), count
 
     # By session, so that it does not matter which are counted together.
-    made = trace.events.filter(asking)["session"].drop_nulls()
-    unasked = trace.sessions.height - int(trace.sessions["session"].is_in(made.implode()).sum())
-    broken_shape = trace.faults.filter(pl.col("fault").is_in(["member_type", "member_missing"]))
-    refused = trace.events.filter(pl.col("event").is_in(broken_shape["event"].implode())).filter(asking).height
+    unasked, refused = trace.sessions.height, 0
+    if asked:
+        made = trace.events.filter(asking)
+        unasked -= int(trace.sessions["session"].is_in(made["session"].drop_nulls().implode()).sum())
+        broken_shape = trace.faults.filter(pl.col("fault").is_in(["member_type", "member_missing"]))
+        refused = made.filter(pl.col("event").is_in(broken_shape["event"].implode())).height
     yield "seen", "session create", asked + unasked
     yield "judged", "session create", asked
     yield "failed", "session create", refused
@@ -178,7 +180,7 @@ def _lookup(counts: pl.DataFrame) -> dict[tuple[str, str], int]:
     added: Counter[tuple[str, str]] = Counter()
     for what, key, count in counts.iter_rows():
         added[what, key] += count
-    return added
+    return dict(added)
 
 
 def _keyed(counts: Mapping[tuple[str, str], int], what: str) -> dict[str, int]:
@@ -239,10 +241,10 @@ def summarise(
 
 def tally(findings: pl.DataFrame) -> dict[str, int]:
     """How many findings of each severity count, and how many are suppressed or known."""
-    shown = findings.filter(~borne())
-    severities = dict(shown["severity"].value_counts().iter_rows())
-    counts = {severity: severities.get(severity, 0) for severity in ("error", "warning", "info")}
-    return {**counts, "suppressed": findings.height - shown.height}
+    shown = findings["severity"].filter(findings.select(~borne()).to_series())
+    severities = Counter(shown.to_list())
+    counts = {severity: severities[severity] for severity in ("error", "warning", "info")}
+    return {**counts, "suppressed": findings.height - shown.len()}
 
 
 def finals_of(messages: pl.DataFrame) -> pl.DataFrame:

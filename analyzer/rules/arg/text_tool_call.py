@@ -24,7 +24,8 @@ from analyzer.rules.hits import NONE, hits
 from analyzer.trace import Trace
 
 _GATE = r'"(?:arguments|parameters|tool_uses)"|<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]'
-_GATE += r"|(?m:^Action Input:)|^\s*(?:```\w*\n)?[\w.-]{1,128}\("
+# Without the bound of a name, which would take 100 ms to compile: it is held to what passes.
+_GATE += r"|(?m:^Action Input:)|^\s*(?:```\w*\n)?[\w.-]+\("
 _NAME = re.compile(r"""(?:"(?:name|tool|tool_name)"\s*:\s*"|<function=|name=["']|to=functions\.)([\w.:/-]{1,128})""")
 _TAGGED = re.compile(r"<tool_call|<function[=_ ]|<invoke|to=functions|<\|tool|\[TOOL_CALLS\]")
 _LINES = re.compile(r"(?m)^Action:[ \t]*([\w.:/-]{1,128})[ \t]*\nAction Input:")

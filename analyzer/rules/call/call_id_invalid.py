@@ -101,10 +101,12 @@ def _actions(trace: Trace) -> pl.DataFrame:
 
 
 def _results(trace: Trace) -> pl.DataFrame:
-    posts = staged(trace, "result_sightings", "post")
+    found = staged(trace, "result_sightings", "post").filter(_NO_ID, pl.col("wire") == "openai-agents-api")
+    if found.is_empty():
+        return NONE
     # Where the call itself has no id, its result cannot have one.
     called = trace.calls.filter(_NO_ID)["session"].unique()
-    found = posts.filter(_NO_ID, pl.col("wire") == "openai-agents-api", ~pl.col("session").is_in(called.implode()))
+    found = found.filter(~pl.col("session").is_in(called.implode()))
     return hits(
         {
             "session": row["session"],

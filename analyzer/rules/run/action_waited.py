@@ -38,11 +38,10 @@ def check(trace: Trace) -> pl.DataFrame:
     found = pairs(trace)
     answered = found.filter((found["rank"] == 0) & found["action_event"].is_not_null())
     waited = times_of(trace, answered["event"]) - times_of(trace, answered["action_event"])
-    long = answered.with_columns(waited=waited.dt.total_microseconds() / 1_000_000).filter(
-        pl.col("waited") > trace.settings.waited
-    )
-    if long.is_empty():
+    waited = waited.dt.total_microseconds() / 1_000_000
+    if not (waited > trace.settings.waited).any():
         return NONE
+    long = answered.with_columns(waited=waited).filter(pl.col("waited") > trace.settings.waited)
     names = trace.calls.select("call", "name", "session")
     return (
         long.drop("session")
