@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from analyzer.errors import EvidenceUnavailable, InputError
 from analyzer.findings.deciding import borne
 from analyzer.report.untold import Untold
+from analyzer.tui.records import Records
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
-    from analyzer.read.sources.files import Evidence
 
-_SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
-_DIGESTED = 64 << 20  # bytes of a source whose digest is taken before the first evidence is shown
-_PIECE = 1 << 20
 _RANKED = 50_000  # findings of a session that are put in the order of the report
 ACTIVITY = 24  # cells of the activity of a session
 
@@ -63,9 +57,6 @@ class Case:
         self.untold = untold
         self.crashed = crashed  # rules, with what stopped them
         self.folder = folder  # of a saved audit
-        self._evidence: Evidence | None = None
-        self._checked: dict[int, str | None] = {}
-        self._reading = Lock()
 
     @property
     def missing(self) -> int:
@@ -261,73 +252,16 @@ class Case:
         spot = (row["source"], file, row["offset"], row["length"], row["line"])
         return Place(*spot, row["session"], row.get("seq"), row["event"], row["pointer"] or "")
 
+    @cached_property
+    def records(self) -> Records:
+        """The bytes of the log."""
+        return Records(self.sources)
+
     def record(self, place: Place) -> bytes:
         """The bytes of a record as they stand in the log. Raises EvidenceUnavailable where the log is another one."""
-        return self.fetch(place.source, place.offset, place.length)
-
-    def fetch(self, source: int, offset: int, length: int) -> bytes:
-        """The same, by numbers."""
-        trouble = self.trouble(source)
-        if trouble:
-            raise EvidenceUnavailable(trouble)
-        try:
-            with self._reading:  # one file, one position
-                raw = self._fetcher.fetch(source, offset, length)
-        except (InputError, OSError, KeyError, ValueError) as error:  # ValueError: closed, because read anew
-            raise EvidenceUnavailable(f"the log cannot be read: {error}") from error
-        if len(raw) < length:
-            raise EvidenceUnavailable("the log is shorter than it was")
-        return raw
-
-    @cached_property
-    def _fetcher(self) -> Evidence:
-        from analyzer.read.sources.files import (
-            Evidence,
-            Source,
-        )  # the readers come with it, which the first rows need not wait for
-
-        return Evidence([Source(number, row["path"]) for number, row in self.sources.items()])
-
-    def trouble(self, source: int) -> str | None:
-        """Why the records of a source are not the audited ones; None: they are, or it is too big to say at once."""
-        if source not in self._checked:
-            row = self.sources.get(source, {})
-            self._checked[source] = None
-            if (row.get("bytes") or 0) <= _DIGESTED:
-                self.verify(source)
-        return self._checked[source]
-
-    def verify(self, source: int) -> str | None:
-        """Take the digest of a source now, and say what is wrong with it."""
-        row = self.sources[source]
-        try:
-            digest, at = hashlib.sha256(), 0
-            until = row["bytes"]  # a log that grew is still the audited one as far as it was audited
-            while piece := self._piece(source, at, _PIECE if until is None else min(_PIECE, until - at)):
-                digest.update(piece)
-                at += len(piece)
-        except (InputError, OSError, ValueError) as error:
-            self._checked[source] = f"the log cannot be read: {error}"
-        else:
-            changed = row["sha256"] is not None and digest.hexdigest() != row["sha256"]
-            self._checked[source] = "the log has changed since the audit" if changed else None
-        return self._checked[source]
-
-    def _piece(self, source: int, at: int, size: int) -> bytes:
-        with self._reading:
-            return self._fetcher.fetch(source, at, size)
+        return self.records.fetch(place.source, place.offset, place.length)
 
     def close(self) -> None:
         """Close the logs."""
-        if "_fetcher" in self.__dict__:
-            self._fetcher.close()
-
-
-def document(raw: bytes) -> bytes:
-    """The JSON text of a record: of an event stream's record its data."""
-    if not raw.lstrip().startswith(_SSE):
-        return raw
-    lines = [
-        line for line in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n") if line.startswith(b"data:")
-    ]
-    return b"\n".join(line[5:].removeprefix(b" ") for line in lines) if lines else raw
+        if "records" in self.__dict__:
+            self.records.close()

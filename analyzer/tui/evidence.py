@@ -9,8 +9,9 @@ import polars as pl
 
 from analyzer.errors import EvidenceUnavailable
 from analyzer.pointer import join, parts
-from analyzer.tui.case import Case, Place, document
+from analyzer.tui.case import Case, Place
 from analyzer.tui.jsonlines import JsonLines
+from analyzer.tui.records import document
 from analyzer.tui.theme import Glyphs
 from analyzer.visible import visible
 

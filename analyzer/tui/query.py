@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from analyzer import pointer
-from analyzer.tui.case import document
+from analyzer.tui.records import document
 
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 

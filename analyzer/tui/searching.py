@@ -120,7 +120,7 @@ class _Search:
             self._large += 1
             return 0
         try:
-            raw = self._case.fetch(*place, length)
+            raw = self._case.records.fetch(*place, length)
         except AnalyzerError:
             self._lost += 1
             return 0

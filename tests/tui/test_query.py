@@ -100,7 +100,7 @@ def test_it_stops_where_it_says_and_when_it_is_told(case: Case, monkeypatch: pyt
 
 
 def test_a_log_that_has_gone_is_said_and_not_silently_empty(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(case._checked, 0, "the log has changed since the audit")
+    monkeypatch.setitem(case.records._checked, 0, "the log has changed since the audit")
     posted: list[Found] = []
     over_events(Query("$.type"), case, None, posted.append, lambda: False)
     assert posted[-1] == ([], "4,000 unavailable", "")

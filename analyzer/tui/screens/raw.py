@@ -93,7 +93,7 @@ class Raw(Exporting):
                 return
             self._raw = found
             self._show()
-            self.in_background("digest", lambda _: case.verify(place.source), self._facts)
+            self.in_background("digest", lambda _: case.records.verify(place.source), self._facts)
 
         self._facts("taking its digest")
         self.in_background("raw", fetch, then)
