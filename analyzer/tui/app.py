@@ -54,6 +54,7 @@ class AuditApp(Host):
         self._following = False
         self._sizes: list[int] = []
         self._stage, self._since = self.loading, 0.0
+        self._rests_until = 0.0
         self.warning = ""
         """Said while the logs are read."""
 
@@ -106,6 +107,7 @@ class AuditApp(Host):
 
     def _opened(self, case: Case) -> None:
         self.loading = ""
+        self._rests_until = 2 * monotonic() - self._since  # reading on may take half of the time, not all of it
         self._show(case)
         if self._follow and not self._following:
             self._following = True
@@ -152,7 +154,7 @@ class AuditApp(Host):
         return sizes
 
     def _look_again(self) -> None:
-        if not self.loading and self._measure() != self._sizes:
+        if not self.loading and monotonic() >= self._rests_until and self._measure() != self._sizes:
             self.loading = self._stage = "reading on"
             self._read()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -130,6 +132,12 @@ def test_a_growing_log_is_followed(tmp_path: Path, root: Path, monkeypatch: pyte
             assert row is not None
             assert after is not None
             assert after["seq"] == row["seq"]  # the cursor stays where it was
+            driver.app._rests_until = monotonic() + 60  # as after a minute of reading
+            with log.open("ab") as file:
+                file.write(whole[0])
+            await asyncio.sleep(0.2)
+            await driver.rest()
+            assert not driver.app.loading, "a log that grows all the time is not read all the time"
 
     run(story())
 
