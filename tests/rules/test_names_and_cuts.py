@@ -111,3 +111,39 @@ def agents(arguments: Any) -> list[Any]:
 def test_a_list_under_a_layer_of_text_is_one_fault(tmp_path: Path) -> None:
     assert told(tmp_path, *agents(json.dumps([{"sku": "ABC-1234"}])))[0] == [("ARG005", "error")]
     assert told(tmp_path, *agents(json.dumps({"sku": "ABC-1234"})))[0] == [("ARG005", "info")]
+
+
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "reserve", "arguments": '{"sku":"ABC-1234"}'}
+ANSWER = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
+
+
+def said(text: str) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "id": f"msg_{text}", "role": "assistant", "status": "completed", "content": content}
+
+
+@pytest.mark.parametrize(
+    ("third", "more", "found"),
+    [
+        ([HI, CALL, ANSWER, said("y"), HI], {}, []),
+        ([HI, ANSWER, said("y"), HI], {}, ["the result of c1 and not its call"]),
+        ([HI, CALL, said("y"), HI], {}, ["the call of c1 and not its result"]),
+        ([HI, said("y"), HI], {}, []),
+        ([HI, CALL, {**ANSWER, "output": "[cleared]"}, said("y"), HI], {}, []),
+        ([HI], {"previous_response_id": "r2"}, []),
+        ([CALL, HI], {"previous_response_id": "r2"}, []),
+    ],
+)
+def test_a_history_of_responses_that_lost_half_a_pair(
+    tmp_path: Path, third: list[Any], more: dict[str, Any], found: list[str]
+) -> None:
+    steps = [([HI], [CALL], {}), ([HI, CALL, ANSWER], [said("y")], {}), (third, [said("x")], more)]
+    log = tmp_path / "log.jsonl"
+    with log.open("w", encoding="utf-8") as file:
+        for number, (sent, output, options) in enumerate(steps, 1):
+            body = {"id": f"r{number}", "object": "response", "status": "completed", "output": output}
+            request = {"model": "m", "input": sent, "tools": [FLAT], **options}
+            file.write(json.dumps({"request": request, "response": body}) + "\n")
+    made = audit([str(log)], select=["CALL"])
+    assert made.findings["rule"].to_list() == ["CALL011"] * len(found)
+    assert all(words in message for words, message in zip(found, made.findings["message"], strict=True))

@@ -1,6 +1,6 @@
 """Compaction, trimming or a fork kept one half of a call and its result.
 
-Wire: Codex rollouts, chat completions, Anthropic messages
+Wire: Codex rollouts, Responses, chat completions, Anthropic messages
 
 What it says: which half the new history still holds. The pair was whole before.
 Why it matters: the next request is refused for the missing half, or the model sees a call of its own without an answer
@@ -23,7 +23,7 @@ from analyzer.rules.order import record_of
 from analyzer.trace import Trace
 
 # Wires on which every request resends the whole history, so that what is missing was cut.
-_RESENT = ("openai-chat", "anthropic-messages")
+_RESENT = ("openai-chat", "openai-responses", "anthropic-messages")
 
 
 def check(trace: Trace) -> pl.DataFrame:
@@ -52,8 +52,14 @@ def check(trace: Trace) -> pl.DataFrame:
             ),
         ]
     )
+    # What a request adds to a history that is held elsewhere is no history.
+    added = trace.events.filter(pl.col("type") == "request.continue").select(record=record_of("event")).unique()
     found = (
         halves.join(whole, on="call")
+        .join(added, on="record", how="anti")
+        .join(trace.calls.select("call", "kind"), on="call", maintain_order="left")
+        # Searches and programs are resent without what they gave, which the server has.
+        .filter((pl.col("wire") != "openai-responses") | pl.col("kind").is_in(["function", "custom"]))
         .join(cuts, on="record", how="left")
         .filter(pl.col("what").is_not_null() | pl.col("wire").is_in(list(_RESENT)))
         .filter(pl.col("answer") < pl.col("record"), pl.col("answered") < pl.col("seq"))
