@@ -155,7 +155,7 @@ class Reader:
     def _other(self, block: Block, index: int) -> None:
         """A record that the file's first adapter does not know."""
         raw = block.raw[index]
-        if not raw.strip() or raw.strip() == b"[DONE]":  # the end mark of many event streams
+        if not raw.strip() or raw.strip() == b"[DONE]" or raw.startswith(b":"):  # end marks and comments of streams
             self.records -= 1
             return
         parsed = parse(raw)

@@ -266,3 +266,43 @@ def test_a_zip_file_inside_another_is_told(tmp_path: Path) -> None:
 def test_no_mutation_raises(data: st.DataObject, form: str) -> None:
     recording, _ = recorded(data.draw(mutations(FORMS[form]().encode())))
     assert recording.problems == []
+
+
+STREAM: list[dict[str, Any]] = [
+    {"type": "response.created", "response": {"id": "resp_1", "object": "response", "status": "in_progress"}},
+    *(
+        {"type": "response.output_item.done", "output_index": n, "item": item}
+        for n, item in enumerate(
+            {"type": "function_call", "id": f"fc_{n}", "call_id": f"c{n}", "name": "water", "arguments": "{}"}
+            for n in range(3)
+        )
+    ),
+    {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "status": "completed"}},
+]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        lines(*(f"data: {json.dumps(each)}" for each in STREAM)),
+        lines(*(f"event: {each['type']}\ndata: {json.dumps(each)}" for each in STREAM)),
+        lines(*(f"data: {json.dumps(each)}" for each in STREAM), "data: [DONE]"),
+        lines(": keep-alive", *STREAM),
+        lines(*STREAM[:2], ": keep-alive", "", *STREAM[2:]),
+        lines(*(f"data: {json.dumps(each)}" for each in STREAM[:2]), ": ping", json.dumps(STREAM[2])),
+    ],
+)
+def test_events_whose_blank_lines_were_lost_are_told_apart(log: str) -> None:
+    recording, frames = recorded(log.encode())
+    assert recording.sources[0]["unreadable"] == 0
+    assert frames["call_sightings"]["call_id"].to_list() == ["c0", "c1", "c2"][: log.count("fc_")]
+    texts = log.splitlines()
+    for line, offset, length in frames["events"].select("line", "offset", "length").rows():
+        assert log.encode()[offset : offset + length].decode().startswith(texts[line - 1])
+
+
+def test_data_over_several_lines_is_one_event() -> None:
+    log = "".join(f"data: {line}\n" for line in json.dumps(STREAM[1], indent=1).splitlines()) + "\n"
+    recording, frames = recorded(log.encode())
+    assert (recording.sources[0]["records"], recording.sources[0]["unreadable"]) == (1, 0)
+    assert frames["call_sightings"]["call_id"].to_list() == ["c0"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from analyzer.read import limits
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.lines import batches
+from analyzer.read.records.spans import is_record
 from analyzer.read.sources.transport import Digest, Readable
 
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -16,7 +17,7 @@ def sse(stream: Readable, digest: Digest) -> Iterator[Block]:
     """The data of each event of a stream."""
     block = Block(0)
     data: list[bytes] = []
-    line, end = 0, 0
+    line, end, last = 0, 0, 0
     since, since_line = 0, 0
     begun = torn = False
     for lines, lengths, *_ in batches(stream, digest):
@@ -37,9 +38,15 @@ def sse(stream: Readable, digest: Digest) -> Iterator[Block]:
                     block.add(b"\n".join(data), since, here - since, since_line)
                 data, begun = [], False
                 continue
+            said = _said(text)
+            if data and said and is_record(b"\n".join(data)):
+                # What is whole goes on in no further line: the blank line between was lost (`grep data:`).
+                block.add(b"\n".join(data), since, last - since, since_line)
+                data, begun = [], False
             if not begun:
                 begun, since, since_line = True, here, line
-            data += _said(text)
+            data += said
+            last = end
         if block.raw:
             block.utf8 = is_utf8(b"\n".join(block.raw))
             yield block
