@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from analyzer.read.members import listed
-from analyzer.read.recorded import Recorded, halves
+from analyzer.read.recorded import Recorded, halves, when_of
 from analyzer.read.recover import Fault, Unreadable, parse
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -89,7 +89,7 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
     """
     asked, name, told, back = halves(whole)
     url, status = _word(whole.uri) or _word(whole.url) or _word(whole.path), whole.status
-    when = whole.recorded_at or _word(whole.startedDateTime) or None
+    when = when_of(whole)
     request: Body[R] | None = None
     if first(asked) == b"{":
         half, record = _half(asked, decode)

@@ -23,6 +23,7 @@ HALVES = (
     ("req_payload", "resp_payload"),
 )
 _CALLED = re.compile(rb"tool_call|function_call|functionCall|tool_use|toolUse")
+_LEAST, _LATEST = 1e8, 1e17  # since 1970: smaller numbers are durations, larger ones nothing that is known
 _PLAIN = ("http", "request")
 _MOST = 0.85  # of a record under one of the later names: a tracer's own records, which have them too, are surer
 
@@ -50,6 +51,11 @@ class Recorded(msgspec.Struct, gc=False):
     timestamp: str | float | None = None
     recorded_at: str | float | None = None
     startedDateTime: Raw = ABSENT  # noqa: N815 - HAR's name
+    ts: Raw = ABSENT
+    time: Raw = ABSENT
+    time_at: Raw = msgspec.field(default=ABSENT, name="@timestamp")
+    start_time: Raw = ABSENT
+    logged_at: Raw = ABSENT
     json: Raw = ABSENT
     parsed_body: Raw = ABSENT
     body_raw: Raw = ABSENT
@@ -134,6 +140,20 @@ def enclosed_in(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     inner = [record.get("event"), record.get("data"), record.get("message"), response]
     inner += [half.get(name) for half, name in ((response, "body"), (result, "message")) if isinstance(half, dict)]
     yield from (each for each in inner if isinstance(each, dict))
+
+
+def when_of(whole: Recorded) -> str | float | None:
+    """When an exchange was recorded, under whatever name; numbers that are durations are none."""
+    if whole.recorded_at is not None:
+        return whole.recorded_at
+    for raw in (whole.startedDateTime, whole.time_at, whole.ts, whole.time, whole.start_time, whole.logged_at):
+        kind = first(raw)
+        if kind == b'"' and (text := _string(raw)):
+            return text
+        if kind.isdigit() and _LEAST < (number := float(bytes(raw))) < _LATEST:
+            return number
+    told = whole.timestamp
+    return told if isinstance(told, str) or (told is not None and _LEAST < told < _LATEST) else None
 
 
 def is_exchange(whole: Recorded) -> bool:

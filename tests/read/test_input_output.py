@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.read.adapters import lines, recorded
 from tests.read.truths import audited, errors
 
 SCHEMA = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
@@ -204,3 +205,25 @@ def test_what_came_back_may_stand_beside_the_members_of_the_request(tmp_path: Pa
 def test_where_it_is_strange_it_is_told(tmp_path: Path, name: str) -> None:
     found = audited(tmp_path, {**BODIES[name][0], "response": {"strange": True}})
     assert found.frames["faults"].select("fault", "pointer").rows() == [("unknown_item", "/response")]
+
+
+@pytest.mark.parametrize("name", ["recorded_at", "timestamp", "ts", "time", "@timestamp", "start_time", "logged_at"])
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [
+        ("2026-11-30T03:00:00Z", "03:00:00"),
+        (1796007600, "03:00:00"),
+        (1796007600123, "03:00:00"),
+        (250, None),  # a duration
+        ("soon", None),
+    ],
+)
+def test_the_time_beside_an_exchange_is_when_it_was(name: str, when: Any, told: str | None) -> None:
+    if name == "recorded_at" and when == 250:
+        return  # it says what it is
+    message = {"role": "user", "content": "go"}
+    reply = {"id": "r", "object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant"}}]}
+    record = {name: when, "request": {"model": "m", "messages": [message]}, "response": reply}
+    _, frames = recorded(lines(record))
+    times = frames["events"]["time"].dt.to_string("%H:%M:%S").to_list()
+    assert set(times) == {told}

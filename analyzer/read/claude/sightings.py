@@ -177,7 +177,9 @@ class Sightings:
     def unknown(self, block: Block, at: At) -> None:
         """A block whose type means nothing here."""
         detail = f"a block of type {block.type[:80]!r}"
-        self._rows.faults.append((at.event, at.session, "unknown_item", at.pointer("/type" if block.type else ""), detail, None))
+        self._rows.faults.append(
+            (at.event, at.session, "unknown_item", at.pointer("/type" if block.type else ""), detail, None)
+        )
 
 
 def output_of(raw: Raw) -> tuple[str | None, str]:
