@@ -21,6 +21,8 @@ from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
 
 _OURS = ("thread/", "turn/", "item/")
+_OTHERS = ("tools/", "resources/", "prompts/", "notifications/", "sampling/", "roots/", "completion/", "ping")
+_MEMBERS = {"id", "method", "params", "result", "error", "jsonrpc"}
 _START, _CALL = "thread/start", "item/tool/call"
 _NATIVE = {
     "mcpToolCall": "mcp_tool_call",
@@ -88,6 +90,7 @@ class Message(msgspec.Struct, gc=False):
     params: Params | None = None
     result: Params | None = None
     error: Raw = ABSENT
+    jsonrpc: str | None = None
 
 
 class _Question(msgspec.Struct, gc=False):
@@ -146,12 +149,23 @@ class CodexAppServer(RecordAdapter[Message]):
             self._declare(question, None)
         return others
 
+    def _is_message(self, record: Message, raw: bytes) -> bool:
+        """Whether a record is one of this wire, and no other one with members of the same names."""
+        if record.method is not None and record.method.startswith(_OURS):
+            return True
+        if msgspec.json.decode(raw, type=dict[str, Raw]).keys() - _MEMBERS:
+            return False
+        if record.method is not None:
+            return record.jsonrpc is None or not record.method.startswith(_OTHERS)
+        name = bytes(record.id)
+        answers = bool(name) and (record.result is not None or bool(record.error))
+        return answers and (record.jsonrpc is None or name in self._asked or name in self._asks)
+
     def _take(self, record: Message, raw: bytes, place: Place) -> bool:
-        del raw
+        if not self._is_message(record, raw):
+            return False
         self._cursor.move(place)
         if record.method is None:
-            if not record.id or not (record.result is not None or record.error):
-                return False
             self._answer(record, place)
             return True
         params = record.params or Params()
