@@ -192,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         looks_at=("results.container=object|array|number|boolean",),
     ),
     Rule("OUT002", "output-double-encoded", "error"),
-    Rule("OUT003", "output-stringly", "warning", "likely"),
+    Rule("OUT003", "output-stringly", "warning", "likely", reach="near"),
     Rule(
         "OUT004",
         "output-schema-mismatch",
