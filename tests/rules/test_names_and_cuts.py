@@ -67,6 +67,32 @@ def test_a_call_means_a_tool_or_somebody_says_why_it_has_no_verdict(
     assert verdicts == [("invalid", None) if rules == ["ARG001"] else ("unverifiable", "schema_unavailable")]
 
 
+SEARCH: list[Any] = [
+    {"type": "tool_search_call", "id": "tsc", "call_id": None, "execution": "server", "arguments": {"paths": ["f"]}},
+    {"type": "tool_search_output", "id": "tso", "call_id": None, "execution": "server", "status": "completed"},
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more", "rules"),
+    [
+        ([], [], {}, [("ARG002", "error")]),
+        ([], SEARCH, {}, [("ARG002", "error")]),
+        (SEARCH, [], {}, []),
+        ([], [], {"previous_response_id": "r0"}, []),
+    ],
+)
+def test_a_deferred_tool_is_called_after_a_search(
+    tmp_path: Path, before: list[Any], after: list[Any], more: dict[str, Any], rules: list[tuple[str, str]]
+) -> None:
+    deferred = {**FLAT, "defer_loading": True}
+    exchange = responses([deferred, {"type": "tool_search"}], "ABC-1234")
+    found = [{**each, "tools": [deferred]} if each["id"] == "tso" else each for each in before]
+    exchange["response"]["output"] = [*found, *exchange["response"]["output"], *after]
+    exchange["request"] |= more
+    assert told(tmp_path, exchange)[0] == rules
+
+
 def test_a_tool_that_came_later_is_told_once(tmp_path: Path) -> None:
     first, then = responses([{**FLAT, "name": "other"}]), responses([FLAT], "ABC-1234", id="fc_2", call_id="c2")
     follow = [{"type": "function_call_output", "call_id": "c1", "output": "ok"}]

@@ -2,8 +2,8 @@
 
 What it says: at the model call no table of the session offered this tool: it never was there, it came later, it had
 been removed, it is offered in another namespace, or it differs by case or by a letter. The nearest name that was
-offered is given. Where no table is recorded, it is told that the host or server itself knew no such tool, in its words
-(likely).
+offered is given. Also that a tool is deferred and nothing had been searched for (Responses; likely). Where no table is
+recorded, it is told that the host or server itself knew no such tool, in its words (likely).
 Why it matters: the model made the tool up, or holds one that is gone. Executors that look names up loosely run
 something; those that do not, fail in a way the model cannot read.
 Bad:
@@ -31,6 +31,7 @@ import polars as pl
 
 from analyzer.contracts.nearest import did_you_mean
 from analyzer.rules.arg.unknown_to_host import unknown_to_host
+from analyzer.rules.arg.unloaded import unloaded
 from analyzer.rules.arg.unoffered import Unoffered, unoffered
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
@@ -41,7 +42,7 @@ def check(trace: Trace) -> pl.DataFrame:
     """Calls without an offer at their place, where the table is known; then those that the host did not know."""
     lost = unoffered(trace)
     told = pl.Series([each.call for each in lost], dtype=pl.Int64)
-    return hits([*map(_hit, lost), *unknown_to_host(trace, told)])
+    return hits([*map(_hit, lost), *unloaded(trace), *unknown_to_host(trace, told)])
 
 
 def _hit(lost: Unoffered) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _unread(trace: Trace, lost: pl.DataFrame) -> set[tuple[str, str]]:
     return set(texts.filter(held).select("session", "name").iter_rows())
 
 
-def _resent(trace: Trace) -> pl.Series:
+def resent(trace: Trace) -> pl.Series:
     """The calls that only a resent history shows."""
     resent = staged(trace, "call_sightings", "history")["call"].unique()
     if resent.is_empty():
@@ -153,6 +153,6 @@ def _lost(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         calls.join(near, on="call", how="left", maintain_order="left")
         .filter((pl.col("state") != "offered").fill_null(value=True), ~pl.col("lawful").fill_null(value=False))
         # What a resent history alone shows was called under a table that was not recorded.
-        .filter(~pl.col("call").is_in(_resent(trace).implode()))
+        .filter(~pl.col("call").is_in(resent(trace).implode()))
         .sort("call")
     )
