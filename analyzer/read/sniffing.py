@@ -16,6 +16,7 @@ from analyzer.read.sources.files import Source
 
 _LONG = 1 << 16
 _SNIFFED = 24  # records of the head that are parsed to tell the format
+_UNSURE = 0.3  # nobody knows more than a word here and there
 
 
 class _Nothing:
@@ -34,6 +35,10 @@ class Known:
 
     def guessed(self, source: Source, head: bytes, kind: str, ways: Sequence[Path] = ()) -> list[str]:
         """The formats of a source that begins so, by content alone, the surest first."""
+        return list(self.scored(source, head, kind, ways))
+
+    def scored(self, source: Source, head: bytes, kind: str, ways: Sequence[Path] = ()) -> dict[str, float]:
+        """The same, each with how sure it is."""
         return ranked(_values(source, head, kind, ways), source.path, self.adapters)
 
     @property
@@ -56,26 +61,28 @@ class Framed(NamedTuple):
 
 
 def framed(source: Source, head: bytes, known: Known) -> Framed:
-    """How to read a source that begins so. Only where nobody knows its records is something looked for inside them."""
+    """How to read a source that begins so. Only where nobody is sure of its records something is looked for in them."""
     kind = framing(head)
     ways: tuple[Path, ...] = ()
-    names = known.guessed(source, head, kind)
-    if not names and kind == "lines" and (separator := separator_of(head)) is not None:
+    scores = known.scored(source, head, kind)
+    if not scores and kind == "lines" and (separator := separator_of(head)) is not None:
         kind = f"delimited {separator.decode()}"
-        names = known.guessed(source, head, kind)
-    if not names and tells(head):
-        ways = paths(
+        scores = known.scored(source, head, kind)
+    if max(scores.values(), default=0.0) < _UNSURE and tells(head):
+        found = paths(
             _values(source, head, kind, telling=True),
             lambda value: max(a.sniff([value], source.path) for a in known.adapters),
         )
-        names = known.guessed(source, head, kind, ways) if ways else []
-    return Framed(kind, ways, [known.input_format] if known.input_format else names)
+        inside = known.scored(source, head, kind, found) if found else {}
+        if max(inside.values(), default=0.0) > max(scores.values(), default=0.0):
+            ways, scores = found, inside
+    return Framed(kind, ways, [known.input_format] if known.input_format else list(scores))
 
 
-def ranked(values: list[Any], path: str, adapters: Sequence[type[Adapter]]) -> list[str]:
-    """The adapters that know the first records of a source, the surest first."""
+def ranked(values: list[Any], path: str, adapters: Sequence[type[Adapter]]) -> dict[str, float]:
+    """The adapters that know the first records of a source, the surest first, and how sure each is."""
     scores = [(adapter.sniff(values, path), adapter.name) for adapter in adapters] if values else []
-    return [name for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0]
+    return {name: score for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0}
 
 
 def _values(source: Source, head: bytes, kind: str, ways: Sequence[Path] = (), *, telling: bool = False) -> list[Any]:

@@ -220,6 +220,18 @@ def test_an_array_that_is_cut_gives_what_was_whole(tmp_path: Path) -> None:
     assert read_frames["faults"]["fault"].to_list() == ["truncated"]
 
 
+def test_what_stands_behind_an_array_is_read_or_named(tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    first, second = json.dumps([CREATED, TURN], indent=1), json.loads(call('{"crate":"c"}'))
+    file.write_text(f"{first}\n{json.dumps([second], indent=1)} and more\n", encoding="utf-8")
+    read_frames = frames(file)
+    events = read_frames["events"].select("kind", "pointer", "line").rows()
+    line = 2 + first.count("\n")
+    assert [(pointer, at) for _, pointer, at in events] == [("/0", 1), ("/1", 1), ("/0", line), ("", events[-1][2])]
+    assert events[-1][0] == "broken"
+    assert read_frames["faults"]["fault"].to_list() == ["unreadable"]
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.ZstdCompressor().compress], ids=["gzip", "zstd"])
 def test_a_compressed_stream_that_is_cut_says_so_and_keeps_what_came_before(tmp_path: Path, compress: Any) -> None:
     lines = [call(json.dumps({"crate": f"c{number:x}" * 40}), event=f"n{number}") for number in range(4000)]

@@ -77,6 +77,19 @@ class Session:
         return (step or self.steps[-1]).tools
 
 
+def renamed(session: Session, mark: str) -> Session:
+    """The session, and its calls, under names that begin with a mark."""
+    steps = (
+        Step(
+            tuple(replace(call, id=mark + call.id) for call in step.calls),
+            tuple(replace(result, id=mark + result.id) for result in step.results),
+            step.tools,
+        )
+        for step in session.steps
+    )
+    return Session(mark + session.name, tuple(steps), session.final)
+
+
 @dataclass(frozen=True)
 class Fault:
     """A planted fault: what is told of the faulty call, by slug, in every wire that can show it."""

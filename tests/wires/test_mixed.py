@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from tests.read.adapters import SAMPLES
 from tests.wires.bodies import BODIES
 from tests.wires.histories import HISTORIES
 from tests.wires.observers import OBSERVERS
-from tests.wires.script import CONTRACTS, FAULTS, Session, Step, plain, planted
+from tests.wires.script import CONTRACTS, FAULTS, plain, planted, renamed
 from tests.wires.streams import STREAMS
 
 WIRES = {**BODIES, **STREAMS, **HISTORIES, **OBSERVERS}
@@ -57,18 +56,6 @@ def test_no_adapter_takes_what_another_knows_and_it_does_not(adapter: type[Adapt
                 assert max(each.sniff([record], "") for each in ADAPTERS) < _SURE, (log, index)
 
 
-def _renamed(session: Session, mark: str) -> Session:
-    steps = (
-        Step(
-            tuple(replace(call, id=mark + call.id) for call in step.calls),
-            tuple(replace(result, id=mark + result.id) for result in step.results),
-            step.tools,
-        )
-        for step in session.steps
-    )
-    return Session(mark + session.name, tuple(steps), session.final)
-
-
 def _told(made: Audit) -> set[tuple[str, str, str]]:
     return set(made.findings.select("call_id", "slug", "severity").drop_nulls("call_id").iter_rows())
 
@@ -79,8 +66,8 @@ def test_formats_in_turn_in_one_file_are_told_as_files_apart(tmp_path: Path) -> 
     sessions = [plain("clean"), *(planted(kind).session for kind in FAULTS)]
     logs: list[list[str]] = []
     for number, wire in enumerate(NAMED):
-        renamed = (_renamed(session, f"w{number}_") for session in sessions)
-        logs.append([json.dumps(record) + "\n" for session in renamed for record in WIRES[wire](session)])
+        mine = (renamed(session, f"w{number}_") for session in sessions)
+        logs.append([json.dumps(record) + "\n" for session in mine for record in WIRES[wire](session)])
         (tmp_path / f"{number}.jsonl").write_text("".join(logs[-1]), encoding="utf-8")
     chance, mixed, rest = random.Random(7), [], [iter(log) for log in logs]
     for log in chance.sample(range(len(logs)), counts=[len(log) for log in logs], k=sum(map(len, logs))):

@@ -9,7 +9,7 @@ import msgspec
 
 from analyzer.read import limits
 from analyzer.read.records.block import Block, is_utf8
-from analyzer.read.records.spans import NEXT, is_record, spans
+from analyzer.read.records.spans import BEHIND, NEXT, is_record, spans
 from analyzer.read.sources import archives
 from analyzer.read.sources.transport import Digest, Readable
 
@@ -36,7 +36,7 @@ def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
         torn, utf8 = rest is not None, True
         elements += [] if rest is None else [rest]
     else:
-        found, torn = _elements(text)
+        found, torn, end = _elements(text)
         archive = None if found is not None else archives.entries(text)
         if archive is not None:
             at, found = archive
@@ -46,18 +46,35 @@ def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
         if found is None:
             yield Block(0, [text], [start], [len(text)], [1], [""], utf8, torn=True)
             return
+        if text[end:].strip() and archive is None:
+            yield from _several(text, start, utf8=utf8)
+            return
         elements = found
-    count = len(elements)
-    yield Block(
-        0,
-        elements,
-        [start] * count,
-        [len(text)] * count,
-        [1] * count,
-        [f"{at}/{index}" for index in range(count)],
-        utf8,
-        torn=torn,
-    )
+    yield _of_elements(0, elements, (start, len(text), 1), at, utf8=utf8, torn=torn)
+
+
+def _several(text: bytes, start: int, *, utf8: bool) -> Iterator[Block]:
+    """Arrays one after the other, and what else stands behind an array."""
+    first = 0
+    for since, until in spans(text, BEHIND):
+        piece = text[since:until]
+        place = (start + since, until - since, 1 + text.count(b"\n", 0, since))
+        elements, torn, _ = _elements(piece)
+        if elements is None:
+            block = Block(first, utf8=utf8, torn=until == len(text))
+            block.add(piece, *place)
+        else:
+            block = _of_elements(first, elements, place, "", utf8=utf8, torn=torn)
+        yield block
+        first += len(block.raw)
+
+
+def _of_elements(
+    first: int, elements: list[bytes], place: tuple[int, int, int], at: str, *, utf8: bool, torn: bool
+) -> Block:
+    """The elements of a value at `place` (offset, length, line), in which `at` leads to their list."""
+    offset, length, line = ([each] * len(elements) for each in place)
+    return Block(first, elements, offset, length, line, [f"{at}/{n}" for n in range(len(elements))], utf8, torn=torn)
 
 
 def _sequence(text: bytes, start: int, *, utf8: bool) -> Block:
@@ -74,17 +91,17 @@ def _sequence(text: bytes, start: int, *, utf8: bool) -> Block:
     return block
 
 
-def _elements(text: bytes) -> tuple[list[bytes] | None, bool]:
-    """The elements of a JSON array, and whether it is cut; None for any other document."""
+def _elements(text: bytes) -> tuple[list[bytes] | None, bool, int]:
+    """The elements of a JSON array, whether it is cut, and where it ends; None for any other document."""
     if text.lstrip()[:1] != b"[":
-        return None, False
+        return None, False, 0
     try:
-        return [bytes(raw) for raw in msgspec.json.decode(text, type=list[msgspec.Raw])], False
+        return [bytes(raw) for raw in msgspec.json.decode(text, type=list[msgspec.Raw])], False, len(text)
     except (msgspec.DecodeError, RecursionError):
         return _salvage(text)
 
 
-def _salvage(text: bytes) -> tuple[list[bytes] | None, bool]:
+def _salvage(text: bytes) -> tuple[list[bytes] | None, bool, int]:
     """The readable elements of an array that is cut or broken; what cannot be read is one last element."""
     decoder = json.JSONDecoder()
     string = text.decode("utf-8", "surrogateescape")
@@ -94,13 +111,13 @@ def _salvage(text: bytes) -> tuple[list[bytes] | None, bool]:
         while place < len(string) and string[place] in " \t\r\n,":
             place += 1
         if place >= len(string):
-            return elements, True
+            return elements, True, len(text)
         if string[place] == "]":
-            return elements, False
+            return elements, False, len(string[: place + 1].encode("utf-8", "surrogateescape"))
         try:
             _, end = decoder.raw_decode(string, place)
         except (ValueError, RecursionError):
             elements.append(string[place:].encode("utf-8", "surrogateescape"))
-            return elements, True
+            return elements, True, len(text)
         elements.append(string[place:end].encode("utf-8", "surrogateescape"))
         place = end

@@ -11,6 +11,7 @@ import msgspec
 
 JOINED = re.compile(r"\}(?=[ \t]*\{)")
 NEXT = re.compile(r"\}\r?\n(?=\{)")  # between two objects as pretty-printers write them
+BEHIND = re.compile(r"[\]}]\s*(?=[\[{])")  # between two values of which one is an array
 _MOST_BORDERS = 1000  # a text without end may be tried from each of them
 
 

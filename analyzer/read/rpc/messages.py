@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from analyzer.read.recorded import HALVES
+from analyzer.read.recover import Unreadable, parse
 from analyzer.read.values import ABSENT, Raw, first, text_of
 
 CALL = "tools/call"
@@ -190,7 +191,10 @@ def knows(record: Any) -> bool:
 def _holds(value: Any) -> bool:
     """Whether a member of an envelope or an exchange is a message, a batch, or the text of one."""
     if isinstance(value, str):
-        return '"jsonrpc"' in value
+        if '"jsonrpc"' not in value:
+            return False
+        opened = parse(value.encode("utf-8", "replace"))
+        return isinstance(opened, Unreadable) or _holds(opened[0])  # what is no JSON may be a stream
     return (
         knows(value) if isinstance(value, list) else isinstance(value, dict) and isinstance(value.get("jsonrpc"), str)
     )
