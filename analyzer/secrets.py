@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 # A letter, digit, _ or - before a token means that it is the middle of something else, unless it ends an escape.
 _ALONE = r"(?:^|[^A-Za-z0-9_-]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$"
 _WORD, _URLSAFE = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
-_SEPARATOR = r"""[\\"' ]{0,6}(?:=>|[:=,>])[\\"' ]{0,6}"""
+_SEPARATOR = r"""[\\"' ]*(?:=>|[:=,>])[\\"' ]*"""
 _PLACEHOLDER = re.compile(
     r"example|placeholder|redacted|change[-_]?me|dummy|your[-_ ]?(?:api|key|token|secret|pass|own|access|org|pro)"
     r"|x{5}|\*{3}|\.{3}|[<>\[\]{}…]|\$\(|%\(|123456|abcdef|98765|qwerty|(.)\1{6}",
@@ -274,7 +274,7 @@ GATES: tuple[str, ...] = (
 )
 _NAMES = "|".join(GATES)
 _VALUE = (
-    r"""(?:_?[Kk]ey|_KEY)?[\\"']{0,4}[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}[\\"'`]{0,4}"""
+    r"""(?:_?[Kk]ey|_KEY)?[\\"']*[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}[\\"'`]*"""
     r"(?P<s>[A-Za-z0-9!#$%*+./:=?@^_|~-]{8,})"
 )
 

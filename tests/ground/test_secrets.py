@@ -39,6 +39,19 @@ def test_every_kind_is_found_and_masked_whatever_stands_around(kind: str, make: 
         assert f"[{kind}, {len(secret)} chars]" in secrets.mask(text)
 
 
+@pytest.mark.parametrize(("kind", "make"), POSITIVE, ids=[f"{i}-{kind}" for i, (kind, _) in enumerate(POSITIVE)])
+def test_no_layer_of_encoding_hides_one(kind: str, make: Make) -> None:
+    text, secret = make(random.Random(kind))
+    if json.dumps(secret)[1:-1] != secret:  # its own line ends become other characters
+        return
+    for layers in range(7):
+        encoded = pl.Series([text])
+        assert secret not in secrets.mask(text), layers
+        looked_for = any(encoded.str.contains(pattern).item() for pattern in (secrets.PREFIXED, *secrets.LOOSE))
+        assert looked_for or "oken" in text, layers
+        text = json.dumps({"v": f'"{text}"', "w": text})
+
+
 def test_no_kind_of_the_table_is_left_out() -> None:
     assert {kind.name for kind in secrets.KINDS} <= {kind for kind, _ in POSITIVE}
 
@@ -167,6 +180,7 @@ HOSTILE = [
     "://a:" * 30_000,
     "://" + "a" * 60_000 + ":" + "b" * 60_000,
     "password" * 15_000,
+    ("password" + "\\" * 2_000) * 60,
     "password=" + "a1" * 60_000,
     "password=\"'\\ " * 10_000,
     "Authorization: Bearer " * 6_000,
