@@ -155,3 +155,13 @@ def test_a_response_of_neither_result_nor_error_is_no_success(
     assert made.findings["rule"].to_list() == rules
     if answer == {"id": 1}:
         assert made.frames["calls"]["outcome"].to_list() == ["unknown"]
+
+
+def test_a_tool_that_its_host_does_not_know_is_told_once(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    rows = codex("unsupported call: shell")
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert audit([str(log)], select=["ARG002", "LOG008"]).findings["rule"].to_list() == ["ARG002"]
+    rows = codex("a.txt")
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert audit([str(log)], select=["ARG002", "LOG008"]).findings["rule"].to_list() == ["LOG008"]

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.arg.unknown_to_host import unknown_to_host
 from analyzer.rules.arg.unoffered import unoffered
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
@@ -41,13 +42,19 @@ def places(trace: Trace) -> pl.DataFrame:
     known = verdicts.filter(
         pl.col("call").is_in(unavailable.implode()), pl.col("role") == "arguments", pl.col("schema_id").is_not_null()
     )
-    # A tool that is missing from a table or a server's listing is another fault: it was not advertised.
-    elsewhere = [each.call for each in unoffered(trace)] if called.height else []
+    # A tool that is missing from a table or a server's listing is another fault.
+    elsewhere = _told_elsewhere(trace) if called.height else []
     unjudged = called.filter(~pl.col("call").is_in(known["call"].implode()), ~pl.col("call").is_in(elsewhere)).select(
         "session", "call", "tool", "kind", "name"
     )
     by_tool = unjudged.sort("call").group_by("session", "tool", maintain_order=True)
     return by_tool.agg(pl.first("call", "kind", "name"), count=pl.len().cast(pl.Int64))
+
+
+def _told_elsewhere(trace: Trace) -> list[int]:
+    """The calls of tools that were not advertised, or that their host does not know: ARG002 speaks of these."""
+    missing = [each.call for each in unoffered(trace)]
+    return missing + [hit["call"] for hit in unknown_to_host(trace, pl.Series(missing, dtype=pl.Int64))]
 
 
 def told(places: pl.DataFrame) -> pl.DataFrame:
