@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from analyzer import Audit, audit
 from analyzer.errors import InputError
-from tests.read.adapters import mutations, recorded
+from tests.read.adapters import SAMPLES, mutations, recorded
 
 PARAMETERS = {"type": "object", "properties": {"bed": {"type": "string"}}, "required": ["bed"]}
 TOOLS = [{"type": "function", "function": {"name": "water", "parameters": PARAMETERS}}]
@@ -306,3 +306,15 @@ def test_data_over_several_lines_is_one_event() -> None:
     recording, frames = recorded(log.encode())
     assert (recording.sources[0]["records"], recording.sources[0]["unreadable"]) == (1, 0)
     assert frames["call_sightings"]["call_id"].to_list() == ["c0"]
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["as objects", "as texts"])
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.jsonl")), ids=lambda sample: sample.name)
+def test_every_format_is_found_inside_under_any_name(sample: Path, *, text: bool) -> None:
+    records = [json.loads(line) for line in sample.read_bytes().splitlines()]
+    inside = lines(*({"any": json.dumps(each) if text else each, "n": 1} for each in records))
+    if sample.stem == "bfcl":
+        return  # a row of two members, one of which is a list of objects
+    bare, _ = recorded(sample.read_bytes())
+    found, _ = recorded(inside.encode())
+    assert found.sources[0]["format"].split(",")[0] in bare.sources[0]["format"].split(",")

@@ -16,6 +16,7 @@ import msgspec
 
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.prefixed import span_of
+from analyzer.read.records.spans import is_record
 from analyzer.read.recover import Unreadable, parse
 
 EACH: Final = 0
@@ -27,12 +28,35 @@ Path = tuple[str | int, ...]
 """How to come from a record to those inside it: names of members, EACH and OPEN."""
 
 _TELLING = re.compile(
-    rb"tool_?(?:call|use|result)|function_?call|jsonrpc|messages|choices|candidates|agent\.session|gen_ai|response\.",
-    re.IGNORECASE,
+    rb"tool|function|agent|messages|jsonrpc|choices|candidates|trace|\"execute|gen_ai|response\.", re.IGNORECASE
+)
+# Some member by which one adapter or another tells its records; to ask all of them of each object takes long.
+_MARKS = frozenset(
+    {
+        *("type", "object", "role", "messages", "message", "msg", "choices", "contents", "candidates", "jsonrpc"),
+        *("request", "response", "req", "res", "input", "output", "inputs", "outputs", "body", "http", "url", "uri"),
+        *("request_body", "response_body", "requestBody", "responseBody", "req_payload", "resp_payload", "payload"),
+        *("event", "data", "method", "resourceSpans", "resource_spans", "resourceLogs", "attributes", "observations"),
+        *(
+            "run_type",
+            "runs",
+            "spans",
+            "steps",
+            "finishReason",
+            "traj",
+            "trajectory",
+            "history",
+            "simulations",
+            "check",
+        ),
+        *("custom_id", "samples", "eval", "answer_generation", "toolConfig", "serverContent", "toolCall", "setup"),
+        *("operation", "sessionId", "session_id", "traceId", "$schemaVersion", "span_data", "turn", "thread"),
+    }
 )
 _SURE = 0.5
 _DEEPEST = 7
 _MOST_LOOKED_AT = 600  # values at the head of a file
+_MOST_PASSED = 20_000  # in one record
 _MOST_PATHS = 8
 _SEVERAL = 2
 _PAIR = 2  # of a time and what was said then
@@ -64,9 +88,12 @@ def paths(values: Sequence[Any], sure_of: Callable[[Any], float]) -> tuple[Path,
     for value in values:
         queue: deque[tuple[Any, Path]] = deque([(value, ())])
         known: dict[Path, list[Path]] = {}
-        while queue and left:
+        passed = 0
+        while queue and left and passed < _MOST_PASSED:
             each, path = queue.popleft()
-            if path and isinstance(each, dict):
+            passed += 1
+            listed = isinstance(each, list) and path[-1:] == (OPEN,)
+            if path and (listed or (isinstance(each, dict) and not _MARKS.isdisjoint(each))):
                 left -= 1
                 if sure_of(each) > _SURE:
                     known.setdefault(path[:-1], []).append(path)
@@ -76,7 +103,9 @@ def paths(values: Sequence[Any], sure_of: Callable[[Any], float]) -> tuple[Path,
         for before, several in known.items():
             here = {(*before, EACH)} if len(set(several)) >= _SEVERAL else set(several)
             found.update(dict.fromkeys(sorted(here, key=str)))
-    return tuple(found)[:_MOST_PATHS]
+    # What stands inside of a record that is known is a part of it.
+    inside = {way for way in found for other in found if len(other) < len(way) and way[: len(other)] == other}
+    return tuple(way for way in found if way not in inside)[:_MOST_PATHS]
 
 
 def _steps(value: Any) -> Iterator[tuple[str | int, Any]]:
@@ -85,8 +114,8 @@ def _steps(value: Any) -> Iterator[tuple[str | int, Any]]:
     elif isinstance(value, list):
         yield from ((EACH, each) for each in value[:8])
     elif isinstance(value, str) and "{" in value:
-        text = value.encode("utf-8", "replace")
-        span = span_of(text)
+        text = value.lstrip().encode("utf-8", "replace")
+        span = _spoken(text)
         parsed = None if span is None else parse(text[slice(*span)])
         if parsed is not None and not isinstance(parsed, Unreadable):
             yield OPEN, parsed[0]
@@ -136,7 +165,7 @@ def _inside(raw: bytes, pointer: str, ways: Sequence[Path]) -> tuple[list[Inner]
 
 def _reached(raw: bytes, way: Path, at: Inner) -> Iterator[Inner | None]:
     if not way:
-        if raw[:1] == b"{":
+        if raw[:1] in (b"{", b"["):
             yield Inner(raw, at.pointer, at.opaque, at.when)
         return
     step, rest = way[0], way[1:]
@@ -166,12 +195,17 @@ def _reached(raw: bytes, way: Path, at: Inner) -> Iterator[Inner | None]:
 def _open(raw: bytes, rest: Path, at: Inner) -> Iterator[Inner | None]:
     if raw[:1] != b'"':
         return
-    text = msgspec.json.decode(raw, type=str).encode()
-    span = span_of(text.lstrip())
+    text = msgspec.json.decode(raw, type=str).lstrip().encode()
+    span = _spoken(text)
     if span is None:
         yield None
     else:
-        yield from _reached(text.lstrip()[slice(*span)], rest, at._replace(opaque=True))
+        yield from _reached(text[slice(*span)], rest, at._replace(opaque=True))
+
+
+def _spoken(text: bytes) -> tuple[int, int] | None:
+    """Where in a text JSON stands: all of it, or an object behind a prefix."""
+    return (0, len(text)) if text[:1] == b"[" and is_record(text) else span_of(text)
 
 
 def _time_of(members: dict[str, msgspec.Raw], before: str | float | None) -> str | float | None:
