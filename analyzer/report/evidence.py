@@ -53,9 +53,12 @@ class Recorded:
     def schema(self, schema_id: str, event: int | None, pointer: str | None) -> Any:
         """A schema with its members in the order in which they were written: in the log, or in a contract file.
 
-        Where that cannot be had any more it is the canonical text, whose members are sorted.
+        Where that cannot be had any more, or stands in a text, it is the canonical text, whose members are sorted.
         """
-        found = self.element(event, pointer) if event is not None else self._given(schema_id)
+        if event is None:
+            found = self._given(schema_id)
+        else:
+            found = self.element(event, pointer) if pointer else None
         if found is not None:
             return found
         for (text,) in self._schemas.filter(pl.col("schema_id") == schema_id).select("text").head(1).iter_rows():

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer import Audit, audit
+from analyzer.cli import main
 from analyzer.errors import InputError
 from tests.read.adapters import SAMPLES, mutations, recorded
 
@@ -318,3 +319,13 @@ def test_every_format_is_found_inside_under_any_name(sample: Path, *, text: bool
     bare, _ = recorded(sample.read_bytes())
     found, _ = recorded(inside.encode())
     assert found.sources[0]["format"].split(",")[0] in bare.sources[0]["format"].split(",")
+
+
+@pytest.mark.parametrize("form", ["docker", "docker in pieces", "message", "payload object", "table"])
+def test_a_call_is_shown_beside_its_schema_wherever_that_stands(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "--call", "call_2", write(tmp_path, FORMS[form]())]) == 0
+    told = capsys.readouterr().out
+    assert '| >       "type": "string"' in told
+    assert "gpt-4o" not in told
