@@ -149,10 +149,10 @@ def refusal(text: str, arguments: Any) -> Refusal | None:
 
 
 def _named(name: str) -> str:
-    """A pattern for a member's name in words; one that is a word itself stands in quotes or in a path."""
+    """A pattern for a member's name in words; one that is a word itself begins a line, a quotation or a step."""
     spelled = re.escape(name)
     if name.lower() in _WORDS:
-        return rf"(?<=[`'\"\[/.]){spelled}(?=[`'\"\]:])(?!\w|[./]\w)"
+        return rf"(?m)(?:^|(?<=[`'\"\[/.])){spelled}(?!\w|[./]\w)"
     return rf"(?<![\w]){spelled}(?!\w|[./]\w)"
 
 
