@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -227,8 +228,14 @@ def _pool(jobs: int) -> Iterator[Executor | None]:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    # spawn: a forked child of a process with Polars' threads may hang
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    # spawn: a forked child of a process with Polars' threads may hang. Ctrl-C reaches all processes of a terminal:
+    # this one answers it, and the others do not each print where they were.
+    with ProcessPoolExecutor(
+        jobs,
+        mp_context=get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+    ) as pool:
         try:
             yield pool
         except BaseException:
@@ -262,6 +269,8 @@ def _each(
 
 
 def _told(number: int, answers: Future[list[Answered]]) -> Iterator[tuple[int, Answered]]:
+    if hasattr(signal, "siginterrupt"):  # Polars hooks into it so that who waits for an answer is not woken
+        signal.siginterrupt(signal.SIGINT, True)
     return ((number, answer) for answer in answers.result())
 
 

@@ -7,6 +7,7 @@ which it was.
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -61,8 +62,14 @@ class Processes(AbstractContextManager["Processes"]):
         self._pool = self._new()
 
     def _new(self) -> ProcessPoolExecutor:
-        # spawn: a forked child of a process with Polars' threads may hang
-        return ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
+        # spawn: a forked child of a process with Polars' threads may hang. Ctrl-C reaches all processes of a terminal:
+        # this one answers it, and the others do not each print where they were.
+        return ProcessPoolExecutor(
+            self.jobs,
+            mp_context=get_context("spawn"),
+            initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_IGN),
+        )
 
     def __exit__(self, *_: object) -> None:
         """Let them go."""
@@ -70,6 +77,7 @@ class Processes(AbstractContextManager["Processes"]):
 
     def submit(self, work: Callable[..., T], /, *arguments: Any) -> Future[T]:
         """The answer when a process has it; one that died fails everything that was under way."""
+        signal.siginterrupt(signal.SIGINT, True)  # Polars hooks into it so that who waits for an answer is not woken
         try:
             return self._pool.submit(work, *arguments)
         except BrokenProcessPool:

@@ -1,4 +1,4 @@
-"""A terminated run clears up as an interrupted one does: what it keeps on disk meanwhile goes with it."""
+"""A run that is terminated or interrupted clears up: what it keeps on disk meanwhile goes with it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,30 @@ def clearing_up() -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGTERM, _stop)
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # in the background it may be ignored
+    if usual:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _stop(*_: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # clearing up takes no time
+    _end_children()
+    raise SystemExit(exits.TERMINATED)
+
+
+def _interrupt(*_: object) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who asks again does not wait for them
+    _end_children()
+    raise KeyboardInterrupt
+
+
+def _end_children() -> None:
     if "multiprocessing.process" in sys.modules:
         from multiprocessing import active_children
 
@@ -36,4 +52,3 @@ def _stop(*_: object) -> None:
             child.terminate()
         for child in children:
             child.join(_PATIENCE)
-    raise SystemExit(exits.TERMINATED)

@@ -1,4 +1,4 @@
-"""A terminated audit leaves nothing behind: no files in the folder of temporary ones, and no processes."""
+"""An audit that is stopped leaves nothing behind: no files in the folder of temporary ones, and no processes."""
 
 from __future__ import annotations
 
@@ -29,22 +29,32 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to send")
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_terminated_audit_removes_its_private_folder(jobs: str, tmp_path: Path, root: Path) -> None:
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stopped_audit_removes_its_private_folder(
+    jobs: str, sent: signal.Signals, status: int, tmp_path: Path, root: Path
+) -> None:
     log, folder, program = tmp_path / "log.ndjson", tmp_path / "temporary", tmp_path / "slow.py"
     folder.mkdir()
     program.write_text(_SLOW_AUDIT)
     log.write_bytes(session({"type": "object"}, "{}", more=[(f"c{number}", "{}") for number in range(4_000)]))
     environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(root)}
     command = [sys.executable, str(program), "--jobs", jobs, str(log)]
-    with subprocess.Popen(command, env=environment, start_new_session=True) as audit:
+    with (
+        (tmp_path / "said").open("wb") as said,
+        subprocess.Popen(command, env=environment, start_new_session=True, stderr=said) as audit,
+    ):
         try:
             while not list(folder.glob("analyzer-*/*")) and audit.poll() is None:
                 time.sleep(0.05)
             assert list(folder.glob("analyzer-*/*"))
-            audit.send_signal(signal.SIGTERM)
-            assert audit.wait(60) == 143
+            if sent == signal.SIGINT:  # a terminal sends it to all of them
+                os.killpg(audit.pid, sent)
+            else:
+                audit.send_signal(sent)
+            assert audit.wait(60) == status
         finally:
             audit.kill()
+    assert "Traceback" not in (tmp_path / "said").read_text()
     assert list(folder.glob("analyzer-*")) == []
     for _ in range(100):  # they ended before it did, or are about to
         if not _running(audit.pid):
