@@ -15,92 +15,27 @@ from analyzer.read.adapter import RecordAdapter
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.ledger import Recent
+from analyzer.read.openai.app_server import (
+    ASKED,
+    CALL,
+    DECISIONS,
+    MEMBERS,
+    NATIVE,
+    OTHERS,
+    OURS,
+    START,
+    STATUSES,
+    Item,
+    Message,
+    Params,
+    Question,
+    decode,
+    texts_in,
+)
 from analyzer.read.openai.executions import Execution, Ran, execution_in, outcome_of
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, arguments, first, text_of
-
-_OURS = ("thread/", "turn/", "item/")
-_OTHERS = ("tools/", "resources/", "prompts/", "notifications/", "sampling/", "roots/", "completion/", "ping")
-_MEMBERS = {"id", "method", "params", "result", "error", "jsonrpc"}
-_START, _CALL = "thread/start", "item/tool/call"
-_NATIVE = {
-    "mcpToolCall": "mcp_tool_call",
-    "dynamicToolCall": "dynamic_tool_call",
-    "commandExecution": "command_execution",
-}
-_STATUSES = {"inProgress": "in_progress", "interrupted": "cancelled"}
-_DECISIONS = {"accept": "approve", "acceptForSession": "approve", "decline": "deny", "cancel": "cancel"}
-_ASKED = {"item/commandExecution/requestApproval": "exec_command", "item/fileChange/requestApproval": "apply_patch"}
-
-
-class Item(msgspec.Struct, gc=False):
-    """One step of a turn."""
-
-    type: str | None = None
-    id: str | None = None
-    text: str | None = None
-    phase: str | None = None
-    content: Raw = ABSENT
-    server: str | None = None
-    tool: str | None = None
-    namespace: str | None = None
-    arguments: Raw = ABSENT
-    command: Raw = ABSENT
-    status: str | None = None
-    success: bool | None = None
-    exitCode: int | None = None  # noqa: N815 - the protocol's names
-    aggregatedOutput: str | None = None  # noqa: N815
-    contentItems: Raw = ABSENT  # noqa: N815
-    result: Raw = ABSENT
-    error: Raw = ABSENT
-
-
-class _Named(msgspec.Struct, gc=False):
-    id: str | None = None
-    status: str | None = None
-    error: Raw = ABSENT
-
-
-class Params(msgspec.Struct, gc=False):
-    """What a request or a notification holds, and what a response does."""
-
-    threadId: str | None = None  # noqa: N815
-    turnId: str | None = None  # noqa: N815
-    itemId: str | None = None  # noqa: N815
-    callId: str | None = None  # noqa: N815
-    thread: _Named | None = None
-    turn: _Named | None = None
-    item: Item | None = None
-    tool: str | None = None
-    namespace: str | None = None
-    arguments: Raw = ABSENT
-    dynamicTools: Raw = ABSENT  # noqa: N815
-    model: str | None = None
-    contentItems: Raw = ABSENT  # noqa: N815
-    success: bool | None = None
-    decision: Raw = ABSENT
-
-
-class Message(msgspec.Struct, gc=False):
-    """A request, a notification or a response."""
-
-    method: str | None = None
-    id: Raw = ABSENT
-    params: Params | None = None
-    result: Params | None = None
-    error: Raw = ABSENT
-    jsonrpc: str | None = None
-
-
-class _Question(msgspec.Struct, gc=False):
-    method: str
-    params: Params
-    place: Place
-
-
-_message = msgspec.json.Decoder(Message).decode
-_texts = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
 class CodexAppServer(RecordAdapter[Message]):
@@ -117,11 +52,11 @@ class CodexAppServer(RecordAdapter[Message]):
 
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
-        self._records = Decoding(source, rows, _message, self.knows)
+        self._records = Decoding(source, rows, decode, self.knows)
         self._cursor = Cursor(rows)
-        self._asked: Recent[bytes, _Question] = Recent(4096)
+        self._asked: Recent[bytes, Question] = Recent(4096)
         """By the program, by their ids."""
-        self._asks: Recent[bytes, _Question] = Recent(4096)
+        self._asks: Recent[bytes, Question] = Recent(4096)
         """By Codex."""
         self._memories = (self._asked, self._asks)
 
@@ -131,7 +66,7 @@ class CodexAppServer(RecordAdapter[Message]):
         if not isinstance(record, dict):
             return 0.0
         method = record.get("method")
-        return float(isinstance(method, str) and method.startswith(_OURS) and isinstance(record.get("params"), dict))
+        return float(isinstance(method, str) and method.startswith(OURS) and isinstance(record.get("params"), dict))
 
     @classmethod
     def sniff(cls, records: Sequence[Any], path: str) -> float:
@@ -149,46 +84,46 @@ class CodexAppServer(RecordAdapter[Message]):
             self._declare(question, None)
         return others
 
-    def _is_message(self, record: Message, raw: bytes) -> bool:
+    def _isdecode(self, record: Message, raw: bytes) -> bool:
         """Whether a record is one of this wire, and no other one with members of the same names."""
-        if record.method is not None and record.method.startswith(_OURS):
+        if record.method is not None and record.method.startswith(OURS):
             return True
-        if msgspec.json.decode(raw, type=dict[str, Raw]).keys() - _MEMBERS:
+        if msgspec.json.decode(raw, type=dict[str, Raw]).keys() - MEMBERS:
             return False
         if record.method is not None:
-            return record.jsonrpc is None or not record.method.startswith(_OTHERS)
+            return record.jsonrpc is None or not record.method.startswith(OTHERS)
         name = bytes(record.id)
         answers = bool(name) and (record.result is not None or bool(record.error))
         return answers and (record.jsonrpc is None or name in self._asked or name in self._asks)
 
     def _take(self, record: Message, raw: bytes, place: Place) -> bool:
-        if not self._is_message(record, raw):
+        if not self._isdecode(record, raw):
             return False
         self._cursor.move(place)
         if record.method is None:
             self._answer(record, place)
             return True
         params = record.params or Params()
-        if record.id and record.method == _START:
-            self._asked[bytes(record.id)] = _Question(record.method, params, place)
+        if record.id and record.method == START:
+            self._asked[bytes(record.id)] = Question(record.method, params, place)
             if not params.dynamicTools:
-                self._cursor.event(_START, "request", None)
+                self._cursor.event(START, "request", None)
             return True
         turn = params.turnId or (params.turn.id if params.turn is not None else None)
         session = params.threadId or (params.thread.id if params.thread is not None else None)
         if record.id and record.method.startswith("item/"):
-            self._asks[bytes(record.id)] = _Question(record.method, params, place)
+            self._asks[bytes(record.id)] = Question(record.method, params, place)
             self._requested(record.method, params, session, turn)
         elif record.method in ("item/started", "item/completed") and params.item is not None:
             self._item(record.method, params.item, session, turn)
         elif record.method.startswith("turn/") and params.turn is not None and not record.id:
             event, _ = self._cursor.event(record.method, "turn", session, turn=turn)
-            status = _STATUSES.get(params.turn.status or "", params.turn.status) or "in_progress"
+            status = STATUSES.get(params.turn.status or "", params.turn.status) or "in_progress"
             error = text_of(params.turn.error) if first(params.turn.error) not in (b"", b"n") else None
             self._rows.turn_states.add(event=event, session=session, turn=turn, status=status, error=error)
         else:
             if record.id:
-                self._asked[bytes(record.id)] = _Question(record.method, params, place)
+                self._asked[bytes(record.id)] = Question(record.method, params, place)
             delta = record.method.endswith(("/delta", "Delta"))
             kind = "delta" if delta else "session" if record.method.startswith("thread/") else "notice"
             self._cursor.event(record.method, "error" if record.method == "error" else kind, session, turn=turn)
@@ -202,7 +137,7 @@ class CodexAppServer(RecordAdapter[Message]):
         ours = bool(result.contentItems) or bool(result.decision) or name not in self._asked
         question = self._asks.pop(name, None) if ours else self._asked.pop(name, None)
         failed = bool(record.error) and bytes(record.error) != b"null"
-        if question is not None and question.method == _START:
+        if question is not None and question.method == START:
             session = result.thread.id if result.thread is not None else None
             self._declare(question, session)
             self._cursor.move(place)
@@ -213,9 +148,9 @@ class CodexAppServer(RecordAdapter[Message]):
         event, _ = self._cursor.event(
             "error" if failed else "result", "error" if failed else "notice", asked.threadId, turn=asked.turnId
         )
-        if question is not None and question.method == _CALL:
+        if question is not None and question.method == CALL:
             self._ran(event, asked, result, text_of(record.error) if failed else None)
-        elif question is not None and question.method in _ASKED and result.decision:
+        elif question is not None and question.method in ASKED and result.decision:
             decided = text_of(result.decision) if first(result.decision) == b'"' else "accept"
             self._rows.approvals.add(
                 event=event,
@@ -223,19 +158,19 @@ class CodexAppServer(RecordAdapter[Message]):
                 turn=asked.turnId,
                 request_id=asked.itemId,
                 stage="decision",
-                name=_ASKED[question.method],
-                decision=_DECISIONS.get(decided or ""),
+                name=ASKED[question.method],
+                decision=DECISIONS.get(decided or ""),
                 pointer="/result/decision",
             )
 
-    def _declare(self, question: _Question, session: str | None) -> None:
+    def _declare(self, question: Question, session: str | None) -> None:
         """The tools that a thread was started with, once its name is known, or is not going to be."""
         tools = bytes(question.params.dynamicTools)
-        if question.method != _START or not tools:
+        if question.method != START or not tools:
             return
         question.params.dynamicTools = ABSENT
         self._cursor.move(question.place)
-        event, _ = self._cursor.event(_START, "request", session)
+        event, _ = self._cursor.event(START, "request", session)
         if tools[:1] == b"[":
             table = self._rows.table(tools, "codex")
             self._rows.showings.add(
@@ -249,19 +184,19 @@ class CodexAppServer(RecordAdapter[Message]):
 
     def _requested(self, method: str, params: Params, session: str | None, turn: str | None) -> None:
         """Codex asks the program for something."""
-        event, _ = self._cursor.event(method, "item" if method == _CALL else "request", session, turn=turn)
-        if method == _CALL and params.callId is not None:
+        event, _ = self._cursor.event(method, "item" if method == CALL else "request", session, turn=turn)
+        if method == CALL and params.callId is not None:
             ran = Ran("dynamic_tool_call", params.callId, None, None, params.tool, params.namespace, params.arguments)
             if (execution := execution_in(ran)) is not None:
                 self._call(event, execution, session, turn, "action", "/params/arguments")
-        elif method in _ASKED:
+        elif method in ASKED:
             self._rows.approvals.add(
                 event=event,
                 session=session,
                 turn=turn,
                 request_id=params.itemId,
                 stage="request",
-                name=_ASKED[method],
+                name=ASKED[method],
                 pointer="/params/itemId",
             )
 
@@ -292,14 +227,14 @@ class CodexAppServer(RecordAdapter[Message]):
                 pointer=f"/params/item{to}",
             )
         shown = Ran(
-            type=_NATIVE.get(item.type or ""),
+            type=NATIVE.get(item.type or ""),
             id=item.id,
             server=item.server,
             tool=item.tool,
             namespace=item.namespace,
             arguments=item.arguments,
             command=item.command,
-            status=_STATUSES.get(item.status or "", item.status),
+            status=STATUSES.get(item.status or "", item.status),
             success=item.success,
             exit_code=item.exitCode,
             aggregated_output=item.aggregatedOutput,
@@ -370,7 +305,7 @@ class CodexAppServer(RecordAdapter[Message]):
 
 def _words(content: Raw) -> str | None:
     try:
-        parts = _texts(content) if content else []
+        parts = texts_in(content) if content else []
     except msgspec.DecodeError:
         return None
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str)) or None

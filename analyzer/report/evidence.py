@@ -55,10 +55,9 @@ class Recorded:
 
         Where that cannot be had any more, or stands in a text, it is the canonical text, whose members are sorted.
         """
-        if event is None:
-            found = self._given(schema_id)
-        else:
-            found = self.element(event, pointer) if pointer else None
+        found = self._given(schema_id) if event is None else None
+        if event is not None and pointer:
+            found = self.element(event, pointer)
         if found is not None:
             return found
         for (text,) in self._schemas.filter(pl.col("schema_id") == schema_id).select("text").head(1).iter_rows():
