@@ -202,3 +202,19 @@ def test_results_whose_calls_were_never_recorded_are_told_where_they_are_no_orph
     told = [(row["slug"], row["message"]) for row in rows if row["rule"] in ("LOG007", "CALL005")]
     said = "The session holds no call for its results call_1 and 1 more, nor is its beginning recorded."
     assert told == [("record-missing", said)]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('"request_id":"r1","response":{"type":"mcp_tool_call","decision":"cancel"}', None),
+        ('"request_id":"r1"', "decides nothing"),
+        ('"response":{"type":"mcp_tool_call","decision":"deny"}', "names no request_id"),
+        ('"request_id":"r1","response":{"type":"mcp_tool_call","decision":"yes"}', "is yes, which"),
+    ],
+)
+def test_posted_decisions_have_their_members(body: str, words: str | None) -> None:
+    post = f'{{"type":"agent.session.input.mcp_approval_request_result",{body}}}'
+    told = found("request-invalid", f"tool f {{}}\nturn\nline {post}\nend")
+    assert len(told) == (words is not None)
+    assert all(words is not None and words in hit["message"] for hit in told)

@@ -102,13 +102,13 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
         told = "has no result, and no snapshot says whether one was owed"
     elif not moved and stopped:
         how, hit["severity"] = "cancelled", "info"
-        told = f"has no result; its turn was {row['ended']} and nothing came after"
+        told = f"has no result; its turn {_ended(row['ended'])} and nothing came after"
     elif not moved:
         how, hit["severity"] = "waiting", "info"
         told = "has no result yet: the recording ends while it waits"
     elif stopped:
         how, hit["severity"] = "cancelled", "warning" if actions else None
-        told = f"has no result: its turn was {row['ended']} with it, and the session went on"
+        told = f"has no result: its turn {_ended(row['ended'])} with it, and the session went on"
     else:
         how, told = (
             "never started",
@@ -126,3 +126,7 @@ def _without(calls: pl.DataFrame, *excused: pl.DataFrame) -> pl.DataFrame:
         if each.height:
             calls = calls.join(each, on=each.columns, how="anti", maintain_order="left")
     return calls
+
+
+def _ended(status: str) -> str:
+    return "failed" if status == "failed" else f"was {status}"

@@ -30,16 +30,19 @@ from analyzer.rules.envelope import envelope_faults
 from analyzer.rules.hits import NONE, hits, joined
 from analyzer.rules.sightings import staged
 from analyzer.trace import Trace
+from analyzer.visible import visible
 
 _HINT = "Send the published shape; check requests against the client library's types before they go out."
 # Members of a function in the table of a create or update request.
 _REQUIRED = ("name", "description", "parameters")
+_DECISION = "agent.session.input.mcp_approval_request_result"
+_DECISIONS = ("approve", "deny", "cancel")
 _FAULTS = ("member_type", "member_missing")
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """The reader's faults, posted results without a required member, and functions without one."""
-    return joined(_faults(trace), _posts(trace), hits(_functions(trace)))
+    """The reader's faults, posted results and decisions without a required member, and functions without one."""
+    return joined(_faults(trace), _posts(trace), hits(_decisions(trace)), hits(_functions(trace)))
 
 
 def _faults(trace: Trace) -> pl.DataFrame:
@@ -102,6 +105,34 @@ def _posts(trace: Trace) -> pl.DataFrame:
         }
         for row in found.iter_rows(named=True)
     )
+
+
+def _decisions(trace: Trace) -> Iterator[dict[str, Any]]:
+    decided = trace.approvals.filter(trace.approvals["stage"] == "decision")
+    odd = decided.filter(
+        pl.col("request_id").is_null() | ~pl.col("decision").is_in(_DECISIONS).fill_null(value=False)
+    ).join(trace.events.filter(pl.col("type") == _DECISION).select("event"), on="event", how="semi")
+    for row in odd.sort("event").iter_rows(named=True):
+        named = visible(row["request_id"] or "a request", limit=60)
+        if row["request_id"] is None:
+            member, wrong = "request_id", "names no request_id"
+        elif row["decision"] is None:
+            member, wrong = "response/decision", "decides nothing"
+        else:
+            member, wrong = (
+                "response/decision",
+                f"is {visible(row['decision'], limit=40)}, which the wire does not know",
+            )
+        yield {
+            "session": row["session"],
+            "turn": row["turn"],
+            "event": row["event"],
+            "pointer": "",
+            "keyword": "member_missing" if row["decision"] is None or member == "request_id" else "enum",
+            "instance_pointer": f"/{member}",
+            "message": f"The posted decision on {named} {wrong}.",
+            "hint": _HINT,
+        }
 
 
 def _functions(trace: Trace) -> Iterator[dict[str, Any]]:
