@@ -170,7 +170,7 @@ def _fleet(whole: Frames, settings: Settings, rules: Sequence[Rule]) -> tuple[pl
 
 def _unfollowed(counts: pl.DataFrame) -> list[AnalyzerError]:
     """What could not be judged whole, for its ids are everywhere."""
-    rows = counts.filter(pl.col("what") == UNFOLLOWED).sort("key").select("key", "count").iter_rows()
+    rows = sorted((key, count) for what, key, count in counts.iter_rows() if what == UNFOLLOWED)
     return [
         InputError(f"the session {visible(name, limit=200)} is too large: {count:,} of its ids stand on too many rows")
         for name, count in rows

@@ -24,6 +24,7 @@ _MOST_COMPILED = 512 << 20  # bytes of what judges, about; beyond, it is compile
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 
 _Row = tuple[Any, ...]
+_NO_CONTRACTS, _NO_OFFERS = CONTRACTS.to_frame(), OFFERS.to_frame()
 
 
 class _Schema(NamedTuple):
@@ -173,6 +174,8 @@ def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFram
         )
         for entry in (contracts.entries if contracts is not None else ())
     ]
+    if not rows:
+        return _NO_CONTRACTS
     frame = pl.DataFrame(rows, schema=CONTRACTS, orient="row")
     return frame.unique(["tool", "role", "version"], keep="first", maintain_order=True).sort("tool", "role", "version")
 
@@ -180,7 +183,7 @@ def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFram
 def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
     """SHOWINGS with seq, TOOLS -> OFFERS: one row for each change of one tool in one session."""
     if showings.is_empty():
-        return OFFERS.to_frame()
+        return _NO_OFFERS
     same = pl.col("table").eq_missing(pl.col("table").shift(1)) & (pl.col("scope") != "add")
     runs = (
         showings.sort("session", "scope", "seq", "event")

@@ -261,6 +261,8 @@ def _versions(offers: pl.DataFrame) -> dict[tuple[str | None, str, str], list[st
 def _spoiled(faults: pl.DataFrame) -> dict[int, list[str]]:
     """Pointers of faults by event."""
     found: dict[int, list[str]] = {}
+    if faults.is_empty():
+        return found
     spoiling = faults.filter(pl.col("fault").is_in(list(_SPOILING)))
     for event, pointer in spoiling.select("event", "pointer").iter_rows():
         found.setdefault(event, []).append(pointer)

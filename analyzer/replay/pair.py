@@ -25,12 +25,11 @@ def pair(calls: pl.DataFrame, results: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
         .join(calls.select("call", "tool"), on="call", how="left", maintain_order="left")
         .with_columns(other_turn=pl.col("other_turn").fill_null(value=False))
     )
-    results = _ranked(results).select(list(RESULTS))
-    answer = results.filter(pl.col("rank") == 0).select("call", "result", "success", "error")
-    failed = ~pl.col("success").fill_null(value=True) | pl.col("error").is_not_null()
+    results = _ranked(results)[list(RESULTS)]
+    answer = results.filter(pl.col("rank") == 0).select("call", "result", "success", failure="error")
+    failed = ~pl.col("success").fill_null(value=True) | pl.col("failure").is_not_null()
     calls = (
-        calls.join(answer.rename({"error": "failure"}), on="call", how="left", maintain_order="left")
-        .rename({"failure": "error"})
+        calls.join(answer, on="call", how="left", maintain_order="left")
         .with_columns(
             outcome=pl.when(pl.col("result").is_null())
             .then(pl.lit("none"))

@@ -23,7 +23,7 @@ def strays_of(calls: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
             open_calls.select(pl.lit("call").alias("what"), *columns, stage=pl.lit(None, pl.String)),
             orphans.select(pl.lit("result").alias("what"), *columns, "stage"),
         ]
-    ).select(list(STRAYS))
+    )[list(STRAYS)]
 
 
 @of_rows
