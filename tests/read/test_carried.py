@@ -107,6 +107,7 @@ FORMS: dict[str, Callable[[], str]] = {
     "journal": lambda: lines(
         *({"__REALTIME_TIMESTAMP": "1796000000500000", "MESSAGE": text, "PRIORITY": "6"} for text in [*OTHER, *TEXTS])
     ),
+    "journal, as bytes": lambda: lines(*({"MESSAGE": list(f"\x1b[1mINFO\x1b[0m {text}".encode())} for text in TEXTS)),
     "fluent": lambda: lines(*({"date": 1796000000.5, "log": text, "kubernetes": {"pod": "p"}} for text in TEXTS)),
     "message": lambda: lines(*({"level": "info", "message": text, "timestamp": WHEN} for text in TEXTS)),
     "message behind a prefix": lambda: lines(*({"message": f"{WHEN} INFO model {text}"} for text in TEXTS)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,8 @@ Path = tuple[str | int, ...]
 """How to come from a record to those inside it: names of members, EACH and OPEN."""
 
 _TELLING = re.compile(
-    rb"tool|function|agent|messages|jsonrpc|choices|candidates|trace|\"execute|gen_ai|response\.", re.IGNORECASE
+    rb'tool|function|agent|messages|jsonrpc|choices|candidates|trace|"execute|gen_ai|response\.|"MESSAGE"\s*:\s*\[',
+    re.IGNORECASE,
 )
 # Some member by which one adapter or another tells its records; to ask all of them of each object takes long.
 _MARKS = frozenset(
@@ -59,6 +60,8 @@ _MOST_LOOKED_AT = 600  # values at the head of a file
 _MOST_PASSED = 20_000  # in one record
 _MOST_PATHS = 8
 _SEVERAL = 2
+_BYTES = 256
+_Byte = Annotated[int, msgspec.Meta(ge=0, lt=_BYTES)]
 _PAIR = 2  # of a time and what was said then
 _NANOSECONDS = 1e17  # numbers of this size count them since 1970
 _TIMES = ("time", "timestamp", "@timestamp", "date", "ts", "_time", "Timestamp", "__REALTIME_TIMESTAMP", "created_at")
@@ -109,6 +112,8 @@ def paths(values: Sequence[Any], sure_of: Callable[[Any], float]) -> tuple[Path,
 
 
 def _steps(value: Any) -> Iterator[tuple[str | int, Any]]:
+    if isinstance(value, list) and value[:1] and all(type(each) is int and 0 <= each < _BYTES for each in value):
+        value = bytes(value).decode("utf-8", "replace")
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):
@@ -193,9 +198,12 @@ def _reached(raw: bytes, way: Path, at: Inner) -> Iterator[Inner | None]:
 
 
 def _open(raw: bytes, rest: Path, at: Inner) -> Iterator[Inner | None]:
-    if raw[:1] != b'"':
+    if raw[:1] == b'"':
+        text = msgspec.json.decode(raw, type=str).lstrip().encode()
+    elif raw[:1] == b"[":  # so a journal writes a text that holds more than plain characters
+        text = bytes(msgspec.json.decode(raw, type=list[_Byte])).lstrip()
+    else:
         return
-    text = msgspec.json.decode(raw, type=str).lstrip().encode()
     span = _spoken(text)
     if span is None:
         yield None
