@@ -6,6 +6,7 @@ holds is one. Its place keeps its JSON type, so that findings still make sense: 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +23,7 @@ _LOWER = sorted({name.lower() for name in NAMES})
 # The same for a text in lower case, without those that hold another.
 _FOLDED = tuple(name for name in _LOWER if not any(other != name and other in name for other in _LOWER))
 # A member of JSON text and the start of its value, in as many layers of escapes as there are.
-_MEMBER = re.compile(r"""(\\{0,15}["'])([A-Za-z0-9_.$ -]{2,60})\1\s{0,8}:\s{0,8}(?:\1|(-?[0-9][0-9.eE+-]{3,}))""")
+_MEMBER = re.compile(r"""(\\{0,127}["'])([A-Za-z0-9_.$ -]{2,60})\1\s{0,8}:\s{0,8}(?:\1|(-?[0-9][0-9.eE+-]{3,}))""")
 _NUMBER = "secret-number"
 _PLAIN = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u00([2-7][0-9a-fA-F])|/)")
 _LABEL = re.compile(r"\[[a-z-]+, [0-9]+ chars(?:, hmac [0-9a-f]{8})?\]")
@@ -52,8 +53,22 @@ def mask(text: str) -> str:
 
 
 def mask_json(text: str) -> str:
-    r"""As `mask`, for JSON text as recorded: a credential may stand there with `\/` and `\u0061` in it."""
-    return mask(_PLAIN.sub(_unescaped, text)) if "\\" in text else mask(text)
+    r"""As `mask`, for JSON text as recorded: a credential may stand there with `\/` and `\u0061` in it.
+
+    Where names hide what text alone does not show (a list under one, a pair of name and value), it is written anew.
+    """
+    shown = mask(_PLAIN.sub(_unescaped, text)) if "\\" in text else mask(text)
+    if shown[:1] not in ("{", "[") or not redaction.current().on:
+        return shown
+    folded = shown.lower()
+    if not any(name in folded for name in _FOLDED):
+        return shown
+    try:
+        value = json.loads(shown)
+    except (ValueError, RecursionError):
+        return shown
+    hidden = masked(value)
+    return shown if hidden == value else json.dumps(hidden, ensure_ascii=False, separators=(",", ":"))
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -72,12 +87,15 @@ def label(kind: str, value: str) -> str:
     return secrets.label(kind, value, how.key) if how.on else value
 
 
-def masked(value: Any) -> Any:
-    """A decoded JSON value with its credentials replaced; depth costs nothing, and what is not JSON stays as it is."""
+def masked(value: Any, *, hidden: bool = False) -> Any:
+    """A decoded JSON value with its credentials replaced; depth costs nothing, and what is not JSON stays as it is.
+
+    With `hidden` it is what a member of a secret name holds.
+    """
     if not redaction.current().on:
         return value
     holder: list[Any] = [None]
-    todo: list[tuple[Any, Any, Any, bool]] = [(holder, 0, value, False)]
+    todo: list[tuple[Any, Any, Any, bool]] = [(holder, 0, value, hidden)]
     while todo:
         parent, key, item, hidden = todo.pop()
         if isinstance(item, str):
@@ -97,6 +115,11 @@ def masked(value: Any) -> Any:
         else:
             parent[key] = item
     return holder[0]
+
+
+def hidden_members(item: dict[Any, Any]) -> set[Any]:
+    """The names of the members whose values are credentials by these names."""
+    return {name for name, (_, _, hidden) in zip(item, _members(item), strict=True) if hidden}
 
 
 def _members(item: dict[Any, Any]) -> Iterator[tuple[Any, Any, bool]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from analyzer import pointer as pointers
+from analyzer.masking import hidden_members, masked
 from analyzer.visible import visible
 
 _DEEPEST = 40  # levels drawn; deeper values stand on one line
@@ -35,7 +36,9 @@ def _spread(value: Any, pointer: str, level: int, name: str, comma: str) -> Iter
     if isinstance(value, dict) and value and level < _DEEPEST:
         yield Line(pointer, f"{indent}{name}{{")
         last = len(value) - 1
-        for number, (key, member) in enumerate(value.items()):
+        hidden = hidden_members(value)
+        for number, (key, inner) in enumerate(value.items()):
+            member = masked(inner, hidden=True) if key in hidden else inner
             at, label = pointers.join(pointer, key), f"{json.dumps(key, ensure_ascii=False)}: "
             yield from _spread(member, at, level + 1, label, "," if number < last else "")
         yield Line("", f"{indent}}}{comma}")

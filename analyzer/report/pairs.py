@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.contracts.comparison.compare import Difference, structural_difference
+from analyzer.masking import masked
+from analyzer.pointer import parts, resolve
 from analyzer.replay.divergence import Divergence, Step
 from analyzer.replay.payloads import read_payload
 from analyzer.report.accounts import counted
@@ -40,7 +42,7 @@ def calls(paper: Paper, audit: Audit, a: int, b: int, *, how: str) -> None:
         )
     paper.heading("Arguments")
     paper.columns(*([line.text for line in outline(each["arguments"], most=_LINES)] for each in sides), indent=2)
-    for difference in differences(left["arguments"], right["arguments"]):
+    for difference in differences(left["arguments"], right["arguments"], _MOST):
         _difference(paper, difference)
     for each in left["failures"]:
         where = visible(each["instance_pointer"], limit=200) or "(root)"
@@ -73,9 +75,28 @@ def side(audit: Audit, call: int) -> dict[str, Any]:
     }
 
 
-def differences(a: Any, b: Any) -> list[Difference]:
-    """The structural difference, cut to what can be read."""
-    return structural_difference(a, b)[:_MOST]
+def differences(a: Any, b: Any, most: int | None = None) -> list[Difference]:
+    """The structural difference, of `most` places; a credential is hidden by the names around it, too."""
+    whole_a, whole_b = masked(a), masked(b)
+    return [
+        each._replace(old=_masked_at(whole_a, each.pointer, each.old), new=_masked_at(whole_b, each.pointer, each.new))
+        for each in structural_difference(a, b)[:most]
+    ]
+
+
+def _masked_at(whole: Any, pointer: str, value: Any) -> Any:
+    """A value of a payload as it stands in `whole`, the payload with its credentials masked."""
+    if value is None:
+        return None
+    try:
+        return resolve(whole, pointer)
+    except LookupError:  # the name of a member on the way is masked
+        for step in reversed(parts(pointer)):
+            value = [value] if step.isdecimal() else {step: value}
+        shown = masked(value)
+        for _ in parts(pointer):
+            shown = shown[0] if isinstance(shown, list) else next(iter(shown.values()))
+        return shown
 
 
 def call_record(audit: Audit, a: int, b: int, *, how: str) -> dict[str, Any]:
@@ -87,8 +108,8 @@ def call_record(audit: Audit, a: int, b: int, *, how: str) -> dict[str, Any]:
         "a": _plain(left),
         "b": _plain(right),
         "same_schema": left["schema_id"] == right["schema_id"],
-        "arguments": [each._asdict() for each in structural_difference(left["arguments"], right["arguments"])],
-        "output": [each._asdict() for each in structural_difference(left["output"], right["output"])],
+        "arguments": [each._asdict() for each in differences(left["arguments"], right["arguments"])],
+        "output": [each._asdict() for each in differences(left["output"], right["output"])],
     }
 
 
@@ -126,7 +147,7 @@ def sessions(paper: Paper, audit: Audit, a: str, b: str, found: Divergence) -> N
         paper.wrapped((f"{letter} ", "guilty"), *_step(side_step), indent=2, hang=4)
         paper.exact((places.of(side_step.event, side_step.pointer), "place"), indent=6)
     if found.a and found.b and found.a[:2] == found.b[:2]:
-        for difference in differences(found.a.value, found.b.value):
+        for difference in differences(found.a.value, found.b.value, _MOST):
             _difference(paper, difference)
 
 

@@ -113,7 +113,9 @@ def went_on(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     """
     here = pl.col("session").is_in(calls["session"].unique().implode())
     turns = trace.turns.filter(here, pl.col("until").is_not_null()).select("session", "turn", ended="status")
-    said = trace.messages.select("session", "turn", "role", "seq").filter(here)
+    # A message that is written in several records begins with the first of them.
+    begins = pl.when(pl.col("item_id").is_not_null()).then(pl.col("seq").min().over("session", "turn", "item_id"))
+    said = trace.messages.filter(here).select("session", "turn", "role", pl.coalesce(begins, "seq").alias("seq"))
     # A reply begins with its first call, so one that begins after a call's last showing is another one.
     made = trace.calls.select("session", "turn", "reply", "seq").filter(here)
     replies = made.group_by("session", "turn", "reply").agg(pl.min("seq")).drop("reply")

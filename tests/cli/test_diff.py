@@ -122,3 +122,21 @@ def test_a_call_whose_tool_never_passed(capsys: Caught, tmp_path: Path) -> None:
 
 def test_help_has_examples(capsys: Caught) -> None:
     assert "analyzer diff --call" in run(capsys, "--help")[1].partition("Examples:")[2]
+
+
+def test_a_credential_is_hidden_by_the_names_around_it(capsys: Caught, tmp_path: Path) -> None:
+    held = {
+        "id": "a",
+        "password": "sesame street",
+        "login": {"passphrase": "correct horse", "keys": {"api_key": ["first of two"]}},
+        "headers": [{"name": "Cookie", "value": "sid of one"}],
+    }
+    log = recorded("09:00:00", Call("find", held, "{}"), Call("find", {"id": "b", "password": "open now"}, "{}"))
+    (tmp_path / "log.ndjson").write_bytes(ndjson(log.entries))
+    arguments = ("--call", "call_0900_01", "--with", "call_0900_02", tmp_path / "log.ndjson")
+    _, paper, _ = run(capsys, *arguments)
+    _, record, _ = run(capsys, "--output-format", "json", *arguments)
+    for secret in ("sesame", "correct horse", "first of", "sid of", "open now"):
+        assert secret not in paper + record
+    assert '/id  "a" -> "b"' in paper
+    assert "/password" in paper

@@ -139,3 +139,16 @@ def test_masking_ends_and_is_stable(text: str) -> None:
 def test_masking_takes_linear_time(unit: str) -> None:
     text = unit * (400_000 // len(unit))  # quadratic time would not end within a day
     assert isinstance(mask(text), str)
+
+
+def test_json_text_is_masked_by_the_names_around_lists_and_in_pairs() -> None:
+    text = '{"api_key":["first of two"],"headers":[{"name":"Cookie","value":"sid of one"}],"n":1.0,"ids":["a"]}'
+    shown = mask_json(text)
+    assert json.loads(shown) == {
+        "api_key": ["[secret, 12 chars]"],
+        "headers": [{"name": "Cookie", "value": "[secret, 10 chars]"}],
+        "n": 1.0,
+        "ids": ["a"],
+    }
+    plain = '{ "key": ["not one"], "monkey": [1] }'
+    assert mask_json(plain) == plain

@@ -199,11 +199,13 @@ def _without_arguments(blocks: list[Block]) -> list[Block]:
 
 
 def _joined(held: _Open) -> Block:
-    """A block of a stream with its pieces put together; no piece at all is an empty object."""
+    """A block of a stream with its pieces put together; no piece at all is an empty object, if the block has ended."""
     block, text = held.block, "".join(held.pieces)
     if block.type in CALLS:
         if text:
             block.input = Raw(text.encode())
+        elif not held.stopped and bytes(block.input) in (b"", b"{}"):
+            block.input = ABSENT
         elif not block.input:
             block.input = Raw(b"{}")
     elif block.type == "text":
