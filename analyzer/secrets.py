@@ -343,7 +343,8 @@ def _of_kind(text: str, kind: Kind, prefix: str, body: re.Pattern[str], before: 
                 start = at - len(lead["s"])
             value = text[start:end]
             following = text[end : end + 1]
-            if not (following.isalnum() or following == "_") and not _is_sample(value, kind):
+            ended = value.endswith("-----") or not (following.isalnum() or following == "_")
+            if ended and not _is_sample(value, kind):
                 confidence = kind.check(value)
                 if confidence:
                     yield Secret(kind.name, start, end, confidence)

@@ -26,6 +26,12 @@ SURROUNDINGS = [
 ]
 
 
+def test_a_key_between_its_marks_is_found_whatever_follows() -> None:
+    key = pem(random.Random(1))
+    found = secrets.find(f"It is {key}dry.")
+    assert [one.kind for one in found] == ["private-key"]
+
+
 @pytest.mark.parametrize(("kind", "make"), POSITIVE, ids=[f"{i}-{kind}" for i, (kind, _) in enumerate(POSITIVE)])
 def test_every_kind_is_found_and_masked_whatever_stands_around(kind: str, make: Make) -> None:
     rng = random.Random(kind)
