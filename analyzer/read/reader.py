@@ -155,7 +155,8 @@ class Reader:
     def _other(self, block: Block, index: int) -> None:
         """A record that the file's first adapter does not know."""
         raw = block.raw[index]
-        if not raw.strip() or raw.strip() == b"[DONE]" or raw.startswith(b":"):  # end marks and comments of streams
+        comment = raw.startswith(b":") and b'"' not in raw  # else it is the rest of a record
+        if not raw.strip() or raw.strip() == b"[DONE]" or comment:  # so event streams end
             self.records -= 1
             return
         parsed = parse(raw)
