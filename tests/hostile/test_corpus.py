@@ -96,6 +96,20 @@ def test_no_command_gives_way(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_command_meets_every_folder(
+    folder: str, made: dict[str, list[Hostile]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / folder
+    place.mkdir()
+    for each in made[folder]:
+        (place / each.name).write_bytes(each.data)
+    monkeypatch.chdir(tmp_path)
+    secrets = [secret for each in made[folder] for secret in each.secrets]
+    assert list(_wrong(COMMANDS, str(place), secrets, tmp_path / "out", limit=120)) == []
+
+
+@pytest.mark.long
 def test_no_command_gives_way_to_any_file_alone(tmp_path: Path) -> None:
     wrong: list[str] = []
     os.chdir(tmp_path)

@@ -9,13 +9,9 @@ from pathlib import Path
 import pytest
 
 from analyzer import audit
-from tests.wires.bodies import BODIES
-from tests.wires.histories import HISTORIES
-from tests.wires.observers import OBSERVERS
+from tests.wires.every import WIRES
 from tests.wires.script import CONTRACTS, planted, renamed
-from tests.wires.streams import STREAMS
 
-WIRES = {**BODIES, **STREAMS, **HISTORIES, **OBSERVERS}
 KINDS = ("missing", "narrowed", "withdrawn", "unanswered")
 
 

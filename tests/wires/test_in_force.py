@@ -10,16 +10,14 @@ import polars as pl
 import pytest
 
 from analyzer import audit
-from tests.wires.bodies import BODIES, Writer
-from tests.wires.histories import HISTORIES
-from tests.wires.observers import OBSERVERS
+from tests.wires.bodies import Writer
+from tests.wires.every import WIRES
 from tests.wires.script import Call, Result, Session, Step, bulbs
-from tests.wires.streams import STREAMS
 
 #: The wires that record each table that is offered.
 TABLES: dict[str, Writer] = {
     wire: writer
-    for wire, writer in {**BODIES, **STREAMS, **HISTORIES, **OBSERVERS}.items()
+    for wire, writer in WIRES.items()
     if wire not in {"claude-code-jsonl", "codex-rollout", "vercel-ai", "gemini-cli", "openai-chat trajectory"}
 }
 

@@ -14,13 +14,9 @@ from analyzer.read.adapter import Adapter
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from tests.read.adapters import SAMPLES
-from tests.wires.bodies import BODIES
-from tests.wires.histories import HISTORIES
-from tests.wires.observers import OBSERVERS
+from tests.wires.every import WIRES
 from tests.wires.script import CONTRACTS, FAULTS, plain, planted, renamed
-from tests.wires.streams import STREAMS
 
-WIRES = {**BODIES, **STREAMS, **HISTORIES, **OBSERVERS}
 #: The wires whose records say what they belong to, each by itself.
 NAMED = (
     *("openai-agents-api", "openai-responses", "openai-responses chained", "openai-chat", "anthropic-messages"),

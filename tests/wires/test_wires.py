@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 
 from analyzer import audit
-from tests.wires.bodies import BODIES, Writer
-from tests.wires.histories import HISTORIES
-from tests.wires.observers import OBSERVERS
+from tests.wires.bodies import Writer
+from tests.wires.every import WIRES
 from tests.wires.script import CONTRACTS, FAULTS, Session, plain, planted
-from tests.wires.streams import STREAMS
 
-WIRES: dict[str, Writer] = {**BODIES, **STREAMS, **HISTORIES, **OBSERVERS}
 Told = dict[str, tuple[str, ...]]
 
 OBJECTS: Told = {"encoded_arguments": ("args-wrong-container",)}  # one text where an object belongs
