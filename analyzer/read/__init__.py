@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from analyzer.errors import InputError
@@ -83,34 +84,40 @@ def read(
 ) -> Recording:
     """Read every source into one recording. What cannot be opened is among its `problems`, and the rest is read.
 
-    `progress("read", done, in all)` is called on the way. `adapters` are ADAPTERS, or these and more. A `crew` reads
-    what can be read apart; the recording is the same with it and without.
+    `progress("read", done, in all)` is called on the way: bytes, or parts with a crew. `adapters` are ADAPTERS, or
+    these and more. A `crew` reads what can be read apart; the recording is the same with it and without.
     """
     recording = recording if recording is not None else Recording()
-    size = sum(size_of(source) or 0 for source in sources)
+    sizes = [size_of(source) or 0 for source in sources]
+    size = sum(sizes)
     recording.parts = max(recording.parts, recording.at_least, min(size // _PART, _MOST_PARTS))
     known = Known(input_format, adapters)
     report = progress or (lambda *_: None)
     done = {} if crew is None else read_shared(sources, known, crew, recording, report)
     rows = Rows()
     with no_collection():
-        for number, source in enumerate(sources):
+        for source, own, before in zip(sources, sizes, accumulate(sizes, initial=0), strict=False):
             if source.number in done:
                 row, problems = done[source.number]
                 recording.problems += problems
             else:
-                report("read", number, len(sources))
-                row = _read_here(source, rows, recording, known)
+
+                def moved(read: int, own: int = own, before: int = before) -> None:
+                    report("read", before + min(read, own), size)
+
+                row = _read_here(source, rows, recording, known, moved)
             if row is not None:
                 recording.sources.append(row)
     recording.add(rows.take())
     return recording
 
 
-def _read_here(source: Source, rows: Rows, recording: Recording, known: Known) -> dict[str, Any] | None:
+def _read_here(
+    source: Source, rows: Rows, recording: Recording, known: Known, moved: Callable[[int], None]
+) -> dict[str, Any] | None:
     try:
         stream = Stream(source)
     except InputError as error:
         recording.problems.append(error)
         return None
-    return read_source(source, stream, rows, recording, known)
+    return read_source(source, stream, rows, recording, known, moved=moved)

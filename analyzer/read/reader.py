@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,19 @@ MOST_STRANGE = 20_000
 _UNREADABLE = ("unreadable", "truncated", "too_large")
 
 
-def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording, known: Known) -> dict[str, Any]:
-    """Read a whole source; its row of SOURCES. Rows go to the recording by themselves, but for the last."""
+def read_source(
+    source: Source,
+    stream: Stream,
+    rows: Rows,
+    recording: Recording,
+    known: Known,
+    *,
+    moved: Callable[[int], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Read a whole source; its row of SOURCES. Rows go to the recording by themselves, but for the last.
+
+    `moved` is told on the way how many bytes were read.
+    """
     count = Tally(sha256())
     rows.label = source.label or label_of(source.path, source.path)
     head = stream.peek(limits.HEAD)
@@ -38,6 +49,7 @@ def read_source(source: Source, stream: Stream, rows: Rows, recording: Recording
     begun, since = rows.count, 0
     if names or source.named:
         for block in blocks(stream, kind, count, ways):
+            moved(count.bytes)
             if block.first + len(block.raw) > frames.MOST_RECORDS:
                 detail = f"it has more than {frames.MOST_RECORDS:,} records, and the others were not read"
                 recording.problems.append(InputError(detail, file=source.path, advice="split it"))

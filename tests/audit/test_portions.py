@@ -67,3 +67,15 @@ def test_the_samples_have_one_report_however_they_are_cut(most: int, monkeypatch
     assert several > 10
     assert cut.findings.equals(whole.findings)
     assert cut.summary == whole.summary
+
+
+def test_a_long_file_says_on_the_way_how_much_of_it_was_read(tmp_path: Path) -> None:
+    log = Path(_log(tmp_path, "{}"))
+    log.write_bytes(log.read_bytes() * 40)
+    told: list[tuple[str, int, int]] = []
+    audit(str(log), keep_frames=False, progress=lambda *step: told.append(step))
+    read = [done for stage, done, _ in told if stage == "read"]
+    assert len(read) >= 3
+    assert read == sorted(read)
+    assert {whole for stage, _, whole in told if stage == "read"} == {log.stat().st_size}
+    assert read[-1] == log.stat().st_size
