@@ -407,13 +407,3 @@ def test_the_slow_validator_is_not_loaded() -> None:
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_a_whole_float_is_an_integer_in_every_dialect() -> None:
-    schema = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}}
-    for dialect in DIALECTS:
-        judge = Judge(schema, dialect=dialect)
-        assert judge.is_valid({"n": 5.0})
-        assert judge.judge({"n": 5.0}) == ("valid", None)
-        assert judge.judge({"n": 5.5}) == ("invalid", None)
-        assert [each.keyword for each in judge.violations({"n": 10.0})] == ["maximum"]

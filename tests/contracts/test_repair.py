@@ -153,7 +153,7 @@ def test_the_best_branch_is_mended() -> None:
         ({"properties": {"a": True}, "unevaluatedProperties": False}, {"a": 1, "b": 2}),
         ({"multipleOf": 0.5, "type": "number"}, 1.3),
         ({"minLength": 4, "type": "string"}, "ab"),
-        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, 5.5),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, 5.0),
         ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "integer"}]}, ["1"]),
         ({"allOf": [{"required": ["a"]}, {"properties": {"a": {"type": "integer", "minimum": 5}}}]}, {}),
         (
@@ -443,6 +443,12 @@ def test_what_the_verdict_takes_for_a_note_is_not_repaired() -> None:
     assert found is not None
     assert found.payload == {"a": "no base64!", "n": 4}
     old = {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"n": {"type": "integer"}, "a": text}}
-    found = repair(old, {"n": 5.0, "a": 1})
+    found = repair(old, {"n": 5, "a": 1})
     assert found is not None
     assert [edit.pointer for edit in found.edits] == ["/a"]
+
+
+def test_edits_that_stand_on_each_other_are_kept_together() -> None:
+    found = repair({"type": "object", "properties": {"b": {}}, "required": ["b"]}, [{"a": 0.5}])
+    assert found is not None
+    assert found.payload == {"a": 0.5, "b": None}

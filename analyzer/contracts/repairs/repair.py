@@ -206,7 +206,7 @@ class _Search:
             try:
                 if self.bounded.valid(apply(payload, fewer)):
                     edits = fewer
-            except (Undecided, LookupError):
+            except (Undecided, LookupError, ValueError):  # without this edit another one has no place
                 continue
         return edits
 

@@ -14,7 +14,7 @@ import jsonschema_rs
 
 from analyzer.contracts import dialects
 from analyzer.contracts.places import REFERENCES, resolve, subschemas
-from analyzer.contracts.schemas import canonical, plain
+from analyzer.contracts.schemas import canonical
 from analyzer.contracts.verdicts.notes import as_notes
 
 DEEPEST = 500
@@ -48,8 +48,6 @@ class Bounded:
         self._subschemas = _count_subschemas(schema)
         self.schema = schema
         self.dialect = dialect
-        # As in `engine.Judge`: a whole float is an integer under draft-04 too.
-        self._respelled = dialects.dialect_of(schema, default=dialect) == dialects.DRAFT4
         told = {"$schema": dialects.META_SCHEMAS[dialect], **schema} if isinstance(schema, dict) else schema
         try:
             self._validator = jsonschema_rs.validator_for(
@@ -75,7 +73,7 @@ class Bounded:
         if not counted:
             self.steps(payload)
         try:
-            return self._validator.is_valid(plain(payload) if self._respelled else payload)
+            return self._validator.is_valid(payload)
         except BaseException as error:  # noqa: BLE001 - a panic of the engine
             raise _undecided(error) from None
 
@@ -86,7 +84,7 @@ class Bounded:
         if not counted:
             self.steps(payload)
         try:
-            found = list(islice(self._validator.iter_errors(plain(payload) if self._respelled else payload), limit))
+            found = list(islice(self._validator.iter_errors(payload), limit))
         except BaseException as error:  # noqa: BLE001 - a panic of the engine
             raise _undecided(error) from None
         if any("Max limit for backtracking" in error.message for error in found):

@@ -16,7 +16,7 @@ import jsonschema_rs
 
 from analyzer.contracts import dialects
 from analyzer.contracts.references import References
-from analyzer.contracts.schemas import MAX_DEPTH, MAX_SCHEMA_BYTES, canonical, depth, plain, too_deep
+from analyzer.contracts.schemas import MAX_DEPTH, MAX_SCHEMA_BYTES, canonical, depth, too_deep
 from analyzer.contracts.verdicts.branching import MAX_LOOKS, Branching, Telling, branching, surely_few
 from analyzer.contracts.verdicts.notes import as_notes
 from analyzer.contracts.verdicts.violations import Violation, more_than, tell, text_of, undecided
@@ -82,7 +82,7 @@ class Judge:
 
     __slots__ = (
         *("_alternatives", "_branching", "_compiled", "_engine", "_patient", "_patterns", "_scoped", "_stepping"),
-        *("_respelled", "_telling", "is_valid", "problem", "problem_detail", "schema", "text", "weight"),
+        *("_telling", "is_valid", "problem", "problem_detail", "schema", "text", "weight"),
     )
 
     #: The engine's own verdict. False also where there is none, and always under a problem: `judge` tells these apart.
@@ -104,8 +104,6 @@ class Judge:
         self.is_valid = _never
         self.weight = 0
         engine = _VALIDATORS[dialect]
-        # The engine's draft-04 takes no 5.0 for an integer; all later drafts do, and hardly any wire keeps them apart.
-        self._respelled = dialect == dialects.DRAFT4
         try:
             self._compile(schema, engine, assert_formats=assert_formats)
         except jsonschema_rs.ValidationError as error:
@@ -161,20 +159,11 @@ class Judge:
         dynamic = b'"$dynamicRef":' in text or b'"$recursiveRef":' in text
         self._scoped = dynamic and b'"unevaluated' in text and text.count(b'"$id":') > 1
         free = self._branching.looks <= _MOST_FREE and self._branching.chain * (MAX_DEPTH + 1) <= MAX_CHAIN
-        free = free and not self._stepping and not self._scoped and not self._respelled
+        free = free and not self._stepping and not self._scoped
         self.is_valid = self._engine.is_valid if free else self._is_valid_if_bounded
 
     def _is_valid_if_bounded(self, payload: object) -> bool:
-        payload = self._read(payload)
         return not self._too_deep(payload) and not self._unbounded(payload) and self._for(payload).is_valid(payload)
-
-    def _read(self, payload: object) -> object:
-        if not self._respelled:
-            return payload
-        try:
-            return plain(payload)
-        except RecursionError:  # as deep as is judged at all, or deeper
-            return payload
 
     def _for(self, payload: object) -> jsonschema_rs.Validator:
         """The engine that judges the payload: one that steps back less where that costs more."""
@@ -205,7 +194,6 @@ class Judge:
         """
         if self.problem is not None:
             return "unverifiable", self.problem
-        payload = self._read(payload)
         if self._too_deep(payload):
             return "unverifiable", "payload_too_deep"
         if self._unbounded(payload):
@@ -227,7 +215,6 @@ class Judge:
         A failed `anyOf` or `oneOf` is followed by what its nearest branch misses, a level deeper. Keywords that are
         undecided are left out; at most `limit` failures of level 0 are told.
         """
-        payload = self._read(payload)
         if self.problem is not None or self._too_deep(payload) or self._unbounded(payload):
             return []
         costly = self._telling.costly(payload)
