@@ -73,16 +73,20 @@ def test_the_corpus_is_large_and_always_the_same(made: dict[str, list[Hostile]])
     assert [each.name for each in listed if again[each.name] != each.data] == []
 
 
+def _laid(inputs: list[Hostile], place: Path) -> tuple[Path, list[str]]:
+    """The inputs as files of a new folder, and the secrets in them."""
+    place.mkdir()
+    for each in inputs:
+        (place / each.name).write_bytes(each.data)
+    return place, [secret for each in inputs for secret in each.secrets]
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_command_gives_way(
     folder: str, made: dict[str, list[Hostile]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / folder
-    place.mkdir()
-    for each in made[folder]:
-        (place / each.name).write_bytes(each.data)
     monkeypatch.chdir(tmp_path)
-    secrets = [secret for each in made[folder] for secret in each.secrets]
+    place, secrets = _laid(made[folder], tmp_path / folder)
     # Each folder meets some of the commands, and each command some of the folders.
     number = FOLDERS.index(folder)
     some = COMMANDS[1 + number % 14 :: 14]
@@ -100,12 +104,8 @@ def test_no_command_gives_way(
 def test_every_command_meets_every_folder(
     folder: str, made: dict[str, list[Hostile]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / folder
-    place.mkdir()
-    for each in made[folder]:
-        (place / each.name).write_bytes(each.data)
     monkeypatch.chdir(tmp_path)
-    secrets = [secret for each in made[folder] for secret in each.secrets]
+    place, secrets = _laid(made[folder], tmp_path / folder)
     assert list(_wrong(COMMANDS, str(place), secrets, tmp_path / "out", limit=120)) == []
 
 
