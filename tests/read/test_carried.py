@@ -330,3 +330,13 @@ def test_a_call_is_shown_beside_its_schema_wherever_that_stands(
     told = capsys.readouterr().out
     assert '| >       "type": "string"' in told
     assert "gpt-4o" not in told
+
+
+def test_a_cell_and_an_event_of_many_lines_take_linear_time(tmp_path: Path) -> None:
+    # Quadratic work on these would take minutes: the run as a whole is the alarm.
+    row = '"now","{""id"":""r"",""object"":""chat.completion"",""choices"":[]}"\n'
+    table, stream = tmp_path / "table.csv", tmp_path / "stream.sse"
+    table.write_text(f'time,message\n{row * 3}"now","open\n' + "and on\n" * 300_000, encoding="utf-8")
+    stream.write_text('data: {"a": [\n' + "data: 1,\n" * 100_000 + "data: 1]}\n\n", encoding="utf-8")
+    assert audit(str(table)).inputs[0]["unreadable"] == 1
+    assert recorded(stream.read_bytes(), name="log.sse")[0].source_frame()["records"].to_list() == [1]

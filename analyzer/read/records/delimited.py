@@ -43,20 +43,21 @@ def delimited(stream: Readable, digest: Digest, separator: bytes) -> Iterator[Bl
     """The rows of a table as objects. A row that has not the cells of the header stays the text that it is."""
     names: list[str] | None = None
     begun: list[bytes] = []
-    size = since = since_line = first = 0
+    size = since = since_line = first = quotes = 0
     offset, line = 0, 1
     for lines, lengths, *_ in batches(stream, digest):
         block = Block(first, pointer=[])
         for text, length in zip(lines, lengths, strict=True):
             if not begun:
-                since, since_line, size = offset, line, 0
+                since, since_line, size, quotes = offset, line, 0, 0
             offset, line, size = offset + length, line + 1, size + length
             begun.append(text)
+            quotes += text.count(b'"')
             if length > limits.MAX_RECORD or size > limits.MAX_RECORD:
                 block.oversized.append((since, size, since_line))
                 begun = []
                 continue
-            if sum(each.count(b'"') for each in begun) % 2:
+            if quotes % 2:
                 continue  # a cell goes on
             row = b"".join(begun).rstrip(b"\r\n")
             begun = []

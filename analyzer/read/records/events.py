@@ -39,9 +39,9 @@ def sse(stream: Readable, digest: Digest) -> Iterator[Block]:
                 data, begun = [], False
                 continue
             said = _said(text)
-            if data and said and is_record(b"\n".join(data)):
+            if len(data) == 1 and said and is_record(data[0]):
                 # What is whole goes on in no further line: the blank line between was lost (`grep data:`).
-                block.add(b"\n".join(data), since, last - since, since_line)
+                block.add(data[0], since, last - since, since_line)
                 data, begun = [], False
             if not begun:
                 begun, since, since_line = True, here, line
