@@ -27,7 +27,7 @@ S = TypeVar("S")
 
 
 class Body(msgspec.Struct, Generic[S], frozen=True, gc=False):
-    """The body of a half: one JSON value, or the frames of an event stream."""
+    """The body of a half: one JSON value, or the frames of an event stream, of which there is at least one."""
 
     frames: tuple[bytes, ...]
     pointer: str
@@ -159,7 +159,10 @@ def says_something(body: Body[Any] | None) -> bool:
 
 def _listed(body: Body[R]) -> Body[R]:
     """A response kept as a list holds the events of a stream; that of a JSON-RPC batch is one value."""
-    frames = listed(body.frames[0])
+    try:
+        frames = listed(body.frames[0])
+    except msgspec.DecodeError:  # cut, as `unread` tells
+        return body
     if not frames or any(b'"jsonrpc"' in frame for frame in frames):
         return body
     return Body(tuple(frames), body.pointer, opaque=True, stream=True)
@@ -215,12 +218,13 @@ def opened(text: str, pointer: str) -> Body[Any] | None:
     if stripped.startswith(("{", "[")):
         begun, _, rest = stripped.partition("\n")
         if begun.rstrip("\r").endswith("}") and rest.startswith("{"):  # lines, the events of a stream
-            frames = stripped.encode("utf-8", "replace").splitlines()
-            return Body(tuple(filter(None, frames)), pointer, opaque=True, stream=True)
+            lines = stripped.encode("utf-8", "replace").splitlines()
+            return Body(tuple(filter(None, lines)), pointer, opaque=True, stream=True)
         return Body((stripped.encode("utf-8", "replace"),), pointer, opaque=True)
     if not stripped.startswith(("data:", "event:", ":", "id:")):
         return None
-    return Body(_frames(stripped), pointer, opaque=True, stream=True)
+    frames = _frames(stripped)  # there are none where only comments came
+    return Body(frames, pointer, opaque=True, stream=True) if frames else None
 
 
 def _frames(text: str) -> tuple[bytes, ...]:

@@ -1,4 +1,4 @@
-"""Runs fuzz targets: `python -m tests.fuzz.run [--seconds N] [--keep DIR] [TARGET...]`, all of them unless named.
+"""Runs fuzz targets: `python -m tests.fuzz.run [--seconds N] [--seed N] [--keep DIR] [TARGET...]`, all unless named.
 
 With atheris it follows coverage; without, it mutates the seeds at random, which finds less but runs anywhere. Each
 target has a process of its own. `tests/fuzz/corpus/TARGET/` holds what was once found: it is run first, every time.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import random
 import subprocess
 import sys
@@ -111,7 +112,7 @@ def _mutated(rng: random.Random, held: list[bytes]) -> bytes:
     return bytes(data)
 
 
-def _guided(target: str, seconds: float, keep: str | None) -> int:
+def _guided(target: str, seconds: float, keep: str | None, seed: int | None) -> int:
     """One target under atheris, in this process, which it ends."""
     import atheris
 
@@ -124,6 +125,7 @@ def _guided(target: str, seconds: float, keep: str | None) -> int:
             (grown / f"seed-{number}").write_bytes(data)
         options = [f"-max_total_time={int(seconds)}", f"-max_len={LARGEST}", "-timeout=60", "-rss_limit_mb=4096"]
         options += [f"-artifact_prefix={tempfile.gettempdir()}/broke-{target}-", "-print_final_stats=1"]
+        options += [] if seed is None else [f"-seed={seed}"]
         atheris.Setup([sys.argv[0], *options, str(grown)], TARGETS[target])
         atheris.Fuzz()
     return 0
@@ -135,22 +137,26 @@ def main() -> int:
     parser.add_argument("targets", nargs="*")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--keep", help="A folder for the inputs that reach new code.")
+    parser.add_argument(
+        "--seed", type=int, help="Look where a run with this number looked; elsewhere each time unless given."
+    )
     parser.add_argument("--here", action="store_true", help="Run the one target in this process.")
     given = parser.parse_args()
     guided = importlib.util.find_spec("atheris") is not None
     if given.here:
-        return (
-            _guided(given.targets[0], given.seconds, given.keep)
-            if guided
-            else once(given.targets[0], given.seconds) * 0
-        )
+        if guided:
+            return _guided(given.targets[0], given.seconds, given.keep, given.seed)
+        return once(given.targets[0], given.seconds, seed=given.seed or 0) * 0
     from tests.fuzz.targets import TARGETS
 
     broken = []
     for target in given.targets or TARGETS:
         command = [sys.executable, "-m", "tests.fuzz.run", "--here", "--seconds", str(given.seconds), target]
         command += ["--keep", given.keep] if given.keep else []
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        command += [] if given.seed is None else ["--seed", str(given.seed)]
+        # Sets are gone through in the same order too.
+        hashes = {} if given.seed is None else {"PYTHONHASHSEED": str(given.seed)}
+        done = subprocess.run(command, cwd=ROOT, env=os.environ | hashes, capture_output=True, text=True, check=False)
         told = [line for line in done.stderr.splitlines() if "number_of_executed_units" in line or "cov:" in line]
         print(target, "sound" if done.returncode == 0 else "BROKE", *told[-1:], *told[-2:-1], flush=True)  # noqa: T201
         if done.returncode:

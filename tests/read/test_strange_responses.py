@@ -102,3 +102,23 @@ def test_a_response_that_lost_its_frame_is_read(tmp_path: Path) -> None:
     message = {"role": "assistant", "content": [block]}
     found = audited(tmp_path, {"request": ASKED["anthropic-messages"][1], "response": message})
     assert found.frames["calls"]["call_id"].to_list() == ["t1"]
+
+
+@pytest.mark.parametrize("text", [": OPENROUTER PROCESSING\n\n", "event: ping\n\n", "id: 7\n\n", ":"])
+@pytest.mark.parametrize("name", BARE)
+def test_a_stream_in_which_nothing_came_is_told(tmp_path: Path, name: str, text: str) -> None:
+    url, body = ASKED[name]
+    for response in ({"status": 200, "body": text}, {"status": 200, "body": {"text": text}}):
+        found = audited(tmp_path, {"http": {"method": "POST", "url": url, "body": body}, "response": response})
+        assert found.inputs[0]["format"] == name
+        assert found.frames["faults"]["fault"].to_list() == ["unknown_item"]
+
+
+@pytest.mark.parametrize("text", ["[", '["a', '[{"type": "message"}, {"ty'])
+@pytest.mark.parametrize("name", BARE)
+def test_a_list_that_was_cut_is_told(tmp_path: Path, name: str, text: str) -> None:
+    url, body = ASKED[name]
+    record = {"http": {"method": "POST", "url": url, "body": body}, "response": {"status": 200, "body": text}}
+    found = audited(tmp_path, record)
+    assert found.inputs[0]["format"] == name
+    assert "unreadable" in found.frames["faults"]["fault"].to_list()
