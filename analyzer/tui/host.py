@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from textual.app import App
 from textual.filter import LineFilter
 
 from analyzer.errors import AnalyzerError
+from analyzer.tui.ahead import InTurn
 from analyzer.tui.belt import Belt, Plain
 from analyzer.tui.marks import Marks
 from analyzer.tui.theme import ASCII, UNICODE, fallback, themes
@@ -34,7 +34,7 @@ class Spot(NamedTuple):
     address: str
 
 
-class Host(App[None]):
+class Host(InTurn):
     """The application as its places know it; it knows none of them."""
 
     TITLE = "analyzer"

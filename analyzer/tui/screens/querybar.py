@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from analyzer.tui.query import Query
 
 SCOPES = ("this node", "this event", "this session", "all rows")
+NARROW = SCOPES[:2]  # asks what is shown
 _PAUSE = 0.15  # seconds without a key before it runs
 _LAST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAMES = re.compile(rb'"([A-Za-z_][A-Za-z0-9_]{0,60})"\s*:')
@@ -169,7 +170,7 @@ class QueryBar(Vertical):
 
     def rerun(self) -> None:
         """Run again, because what is shown changed."""
-        if self.is_open and self._good is not None and self.scope < 2:
+        if self.is_open and self._good is not None and SCOPES[self.scope] in NARROW:
             self.post_message(self.Run(self._good, SCOPES[self.scope]))
 
     def _say_scope(self) -> None:

@@ -11,7 +11,7 @@ from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import FrameRows, TextRows
 from analyzer.tui.screens.place import Place
-from analyzer.tui.screens.querybar import QueryBar
+from analyzer.tui.screens.querybar import NARROW, QueryBar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +28,8 @@ class Querying(Place):
     on_screen: str
     only: pl.DataFrame | None
     shown: Shown | None
+    _looking: bool
     _searching = False
-    _onward = False  # the keys go to the hits as soon as there are any
 
     if TYPE_CHECKING:
 
@@ -70,20 +70,21 @@ class Querying(Place):
             self.bar.cycle()
 
     def on_query_bar_left(self) -> None:
-        """On to the hits, when there are any: without one the keys go on into the expression."""
-        if self._searching or not self.query_one("#hits", Lines).model.height:
-            self._onward = True
-        else:
+        """On to the hits; once it is known that there are none, back to the expression."""
+        if self._searching or self.query_one("#hits", Lines).model.height:
             self.enter_pane("hits")
 
     def on_query_bar_run(self, message: QueryBar.Run) -> None:
         """Run an expression over its scope in the background; hits appear as they come."""
         hits = self.query_one("#hits", Lines)
-        self._searching, self._onward = message.query is not None, False
+        self._searching = message.query is not None
         if message.query is None:
             self.cancel("query")
             hits.show(TextRows([]))
             return
+        self.bar.state("searching")
+        if self._looking and message.scope in NARROW:
+            return  # the event is on its way, and runs it again
         query, case, shown, scope = message.query, self.case, self.shown, message.scope
         prefix = self.event_pane.path if scope == "this node" else "$"
         address = self.event_pane.address if scope == "this node" else ""
@@ -102,7 +103,7 @@ class Querying(Place):
             from analyzer.tui import searching
             from analyzer.tui.query import decode
 
-            if scope in ("this node", "this event"):
+            if scope in NARROW:
                 try:
                     value = pointer.resolve(decode(raw), address)
                 except LookupError:
@@ -123,8 +124,9 @@ class Querying(Place):
             if result is not None:
                 self._hits(result, query)
             self._searching = False
+            if not hits.model.height and hits.has_focus:
+                self.bar.field.focus()
 
-        self.bar.state("searching")
         self.in_background("query", work, then)
 
     def _hits(self, found: Found, query: Query) -> None:
@@ -140,9 +142,6 @@ class Querying(Place):
         words = f"{len(hits):,} {'match' if len(hits) == 1 else 'matches'}"
         self.bar.state(f"{words} · {found.state} " if found.state else f"{words} ")
         self.bar.explain(found.reason)
-        if hits and self._onward:
-            self._onward = False
-            self.enter_pane("hits")
 
     def _hit(self) -> dict[str, Any] | None:
         pane = self.query_one("#hits", Lines)
