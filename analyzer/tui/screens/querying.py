@@ -16,6 +16,7 @@ from analyzer.tui.screens.querybar import NARROW, QueryBar
 if TYPE_CHECKING:
     import polars as pl
 
+    from analyzer.tui.case import Case
     from analyzer.tui.evidence import Shown
     from analyzer.tui.query import Query
     from analyzer.tui.searching import Found
@@ -78,8 +79,8 @@ class Querying(Place):
         """Run an expression over its scope in the background; hits appear as they come."""
         hits = self.query_one("#hits", Lines)
         self._searching = message.query is not None
+        self.cancel("query")
         if message.query is None:
-            self.cancel("query")
             hits.show(TextRows([]))
             return
         self.bar.state("searching")
@@ -97,8 +98,6 @@ class Querying(Place):
             self.owner.post(lambda: self._hits(found, query))
 
         def work(stale: Callable[[], bool]) -> Found | None:
-            import polars as pl
-
             from analyzer import pointer
             from analyzer.tui import searching
             from analyzer.tui.query import decode
@@ -109,14 +108,7 @@ class Querying(Place):
                 except LookupError:
                     return searching.Found([], "not JSON")
                 return searching.over_value(query, value, prefix, session=session, seq=seq)
-            events: pl.Series | None = None
-            if scope == "this session":
-                events = case.events.filter(pl.col("session").cast(pl.String) == session)["event"]
-            elif table is not None:
-                frame = table.frame if table.order is None else table.frame[table.order]
-                events = frame["event"] if mode == "events" else case.events_of(frame)
-                if events.len() == case.events.height:
-                    events = None
+            events = _events(case, session if scope == "this session" else None, table, mode)
             searching.over_events(query, case, events, lambda found: None if stale() else post(found), stale)
             return None
 
@@ -170,3 +162,16 @@ class Querying(Place):
         self.only = model.frame.select("session", "seq").unique(maintain_order=True)
         self.fill_rows()
         self.enter_pane("rows")
+
+
+def _events(case: Case, session: str | None, table: FrameRows | None, mode: str) -> pl.Series | None:
+    """The events of a session, or else of all rows that are shown; None: all there are."""
+    import polars as pl
+
+    if session is not None:
+        return case.events.filter(pl.col("session").cast(pl.String) == session)["event"]
+    if table is None:
+        return None
+    frame = table.frame if table.order is None else table.frame[table.order]
+    events = frame["event"] if mode == "events" else case.events_of(frame)
+    return events if events.len() < case.events.height else None
