@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from analyzer import secrets
-from analyzer.masking import NAMES, harmless, masked
+from analyzer.frame_masking import suspects
+from analyzer.masking import masked
 from analyzer.report.version import version
 from analyzer.visible import draws, visible
 
@@ -25,15 +25,6 @@ SCHEMA = "analyzer.audit/v1"
 
 _BLOCK = 2_000  # findings turned into Python values at a time
 _ENCODER = msgspec.json.Encoder()
-# Members of a finding whose names look like those of secrets.
-_OWN = ("keyword", "passes")
-# What a credential looks like, and a member of any layer of JSON text whose name may be a secret's.
-_SUSPECT = (
-    secrets.PREFIXED,
-    *secrets.LOOSE,
-    r"""[Tt]oken(?:_?[Kk]ey|_KEY)?[\\"']{0,4}[ \t]{0,4}[:=]""",
-    rf"""(?:{"|".join(NAMES)})[A-Za-z0-9_.$ -]{{0,60}}\\{{0,15}}["']\s{{0,8}}:""",
-)
 _OUTSIDE = re.compile(r"[^ -~\n]")
 
 
@@ -88,19 +79,6 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-def _suspects(lines: pl.Series) -> list[int]:
-    """The places of the lines in which something has to be hidden: all are sifted at once, few are read with care."""
-    bare = pl.col("line")
-    for name in _OWN:
-        bare = bare.str.replace_all(f'"{name}":', '"":', literal=True)
-    touched = (
-        lines.to_frame("line")
-        .select(line=bare)
-        .select(pl.any_horizontal(pl.col("line").str.contains(each) for each in _SUSPECT))
-    )
-    return [place for place in touched.to_series().arg_true() if not harmless(lines[place])]
-
-
 def _lines(findings: pl.DataFrame) -> list[bytes]:
     """The objects as JSON. Polars spells them all at once; only those in which something has to be hidden are read."""
     held = {
@@ -110,7 +88,7 @@ def _lines(findings: pl.DataFrame) -> list[bytes]:
         *(pl.when(any_).then(name) for name, any_ in held.items()), pl.col("failures", "related").fill_null([])
     ).select(line=pl.struct(pl.all()).struct.json_encode())["line"]
     lines = whole.cast(pl.Binary).to_list()
-    for place in _suspects(whole):
+    for place in suspects(whole):
         lines[place] = _ENCODER.encode(masked(msgspec.json.decode(lines[place])))
     return lines
 
