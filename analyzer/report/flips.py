@@ -10,8 +10,8 @@ import polars as pl
 from analyzer import pointer as pointers
 from analyzer.replay.against import Replayed
 from analyzer.report.accounts import counted
+from analyzer.report.naming import bare
 from analyzer.report.paper import Paper, Words
-from analyzer.report.versions import bare
 from analyzer.visible import visible
 
 _SAMPLES = 3

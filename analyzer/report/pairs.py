@@ -12,10 +12,10 @@ from analyzer.pointer import parts, resolve
 from analyzer.replay.divergence import Divergence, Step
 from analyzer.replay.payloads import read_payload
 from analyzer.report.accounts import counted
+from analyzer.report.naming import bare
 from analyzer.report.outline import outline
 from analyzer.report.paper import Paper, Words
 from analyzer.report.sheet import Places
-from analyzer.report.versions import bare
 from analyzer.visible import visible, visible_value
 
 if TYPE_CHECKING:

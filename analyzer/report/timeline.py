@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analyzer.findings.deciding import borne
+from analyzer.report.naming import bare
 from analyzer.report.paper import Paper, Words
-from analyzer.report.versions import bare
 from analyzer.visible import visible
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import polars as pl
 from analyzer.report.accounts import counted, covered
 from analyzer.report.finding import labelled, place_of
 from analyzer.report.json import encoded
+from analyzer.report.naming import bare
 from analyzer.report.paper import Paper, Words
 from analyzer.report.untold import Untold
-from analyzer.report.versions import bare
 from analyzer.visible import visible
 
 SCHEMA = "analyzer.trend/v1"

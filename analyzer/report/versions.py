@@ -10,6 +10,7 @@ import msgspec
 from analyzer.contracts.comparison.compare import Comparison, breaking, compare
 from analyzer.contracts.versions import versions
 from analyzer.report.finding import origin
+from analyzer.report.naming import bare
 from analyzer.report.paper import Paper, Words
 from analyzer.visible import visible
 
@@ -51,13 +52,6 @@ def told(paper: Paper, audit: Audit) -> None:
             paper.line(*head, ("  " + _relation(row), "warning" if row["breaks"] == "breaking" else "dim"), indent=2)
             paper.wrapped(origin(row["channel"]), f"; {_sessions(row)}", indent=6, hang=2)
             paper.wrapped(_fared(row), indent=6, hang=2)
-
-
-def bare(tool: str) -> str:
-    """`mcp:SERVER:NAME` as SERVER/NAME, `function::NAME` as NAME."""
-    kind, _, rest = tool.partition(":")
-    server, _, name = rest.partition(":")
-    return (f"{server}/{name}" if server else name) if kind and name else tool
 
 
 def _relation(row: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from analyzer.tui.rows import Column, Span, plain
+from analyzer.tui.rows import Column, Span
 from analyzer.tui.theme import Glyphs, glyph
 from analyzer.visible import visible
 
@@ -84,10 +84,8 @@ def calls(glyphs: Glyphs) -> list[Column]:
 
 def contracts() -> list[Column]:
     """Of tools and their offers."""
-    from analyzer.report.versions import bare  # what it stands beside loads the comparison of schemas
-
     return [
-        Column("tool", "tool", 26, lambda tool: (plain(bare(tool), 26, middle=True), "")),
+        Column("name", "tool", 26, middle=True),
         Column("state", "last state", 10),
         Column("versions", "versions", 8, number, right=True),
         Column("used", "used", 6, number, right=True),

@@ -87,7 +87,14 @@ KEYS = (
     Key("filter-here", "F", "filter_here", "keep the findings at the path under the cursor", "json"),
     # workspace
     Key("filter", "f", "filter", "filter rows: sev>=warn rule:DRIFT tool:x !text sort:-seq", "workspace", "filter"),
-    Key("query", "colon", "query", "query: JSONPath if it starts with $, else JMESPath", "workspace", "query"),
+    Key(
+        "query",
+        "colon",
+        "query",
+        "query: JSONPath with $ first, JSON Pointer with /, else JMESPath",
+        "workspace",
+        "query",
+    ),
     Key("repair", "d", "repair", "the smallest edit that passes", "workspace", "repair"),
     Key("schema", "s", "schema", "to the schema in force", "workspace", "schema"),
     Key("contracts", "c", "contracts", "contracts of this session", "workspace", "contracts"),
@@ -151,6 +158,8 @@ def hints(places: list[str], keymap: dict[str, str]) -> tuple[list[Hint], list[H
     first = [key for key in KEYS if key.id == "enter"]
     found = first + [key for place in places for key in KEYS if key.where == place and key.hint]
     found = [key for n, key in enumerate(found) if key not in found[:n] and key.where != "anywhere"]
+    if not _LAST.isdisjoint(places):
+        found.remove(first[0])
     found.sort(key=lambda key: key.id in _LEAST_MISSED)
     last = [key for key in KEYS if key.where == "anywhere" and key.hint]
     last = [key for key in last if key.id != "back" or "overview" not in places]  # from there is no way out
@@ -160,6 +169,7 @@ def hints(places: list[str], keymap: dict[str, str]) -> tuple[list[Hint], list[H
     ]
 
 
+_LAST = frozenset(("text", "repair", "raw", "versions"))  # nothing lies further in
 _LEAST_MISSED = ("lanes", "events", "contracts", "overview-contracts", "schema", "find")
 
 

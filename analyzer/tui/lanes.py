@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from analyzer.report.naming import bare
 from analyzer.tui.lanebars import Axis, Bar, of_call, of_offers, of_turn
 from analyzer.tui.rows import Span, find_line, fit
 from analyzer.tui.theme import UNICODE, Glyphs, glyph
@@ -75,7 +76,7 @@ class Lanes:
             .to_list()
         )
         self.lanes = [Lane(name, "agent", []) for name in names]
-        self.lanes += [Lane(name.rpartition(":")[2], "tool", []) for name in tools]
+        self.lanes += [Lane(bare(name), "tool", []) for name in tools]
         called = calls.filter(pl.col("tool").is_in(tools)).select(
             "session",
             pl.col("seq").cast(pl.UInt32),
@@ -110,7 +111,7 @@ class Lanes:
                 of_tool[call["tool"]].bars.extend(bars)
         offers = case.scan("offers").filter(mine, pl.col("role") == "arguments").sort("tool", "since").collect()
         for tool, bars in of_offers(offers, axis).items():
-            self.lanes.append(Lane(f"= {tool.rpartition(':')[2]}", "contract", bars))
+            self.lanes.append(Lane(f"= {bare(tool)}", "contract", bars))
 
     # --- windows ---
 

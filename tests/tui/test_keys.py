@@ -15,13 +15,14 @@ from analyzer.tui.keys import KEYS, PLACES, bindings, help_lines, hints, keymap_
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.screens.calls import Calls
-from analyzer.tui.screens.contracts import Contracts, Versions
+from analyzer.tui.screens.contracts import Contracts
 from analyzer.tui.screens.marks import MarkList
 from analyzer.tui.screens.overview import Overview
 from analyzer.tui.screens.place import Place
 from analyzer.tui.screens.raw import Raw
 from analyzer.tui.screens.repair import Repairing
 from analyzer.tui.screens.timeline import LanePane
+from analyzer.tui.screens.versions import Versions
 from analyzer.tui.screens.workspace import Workspace
 
 OWNERS: dict[str, type] = {

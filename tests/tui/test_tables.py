@@ -15,6 +15,7 @@ from analyzer.tui.case import Case
 from analyzer.tui.lanes import LaneRows, Lanes, sparkline
 from analyzer.tui.opening import open_saved
 from analyzer.tui.rows import WINDOW, Column, FrameRows, fit, plain
+from analyzer.tui.screens.versions import compared
 from analyzer.tui.theme import ASCII, UNICODE
 
 FRAME = pl.DataFrame(
@@ -229,3 +230,15 @@ def test_severity_has_sign_and_word() -> None:
         "● info",
     ]
     assert all(columns.severity(ASCII)(word)[0].isascii() for word in ("error", "warning", "info"))
+
+
+def test_versions_that_cannot_be_read_are_not_called_the_same() -> None:
+    deep = "[" * 3_000 + "]" * 3_000
+    assert "cannot be compared" in compared(deep, "{}", "arguments").told[0][0]
+    assert compared('{"type":"string"}', '{"type":["string","null"]}', "output").changes == [
+        ("/type", "changed", "both")
+    ]
+    told = compared('{"type":"string"}', '{"type":["string","null"]}', "output").told
+    assert told == [
+        ("the right one is wider; readers break: values that were never promised before may come now", "error")
+    ]

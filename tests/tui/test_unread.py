@@ -103,3 +103,23 @@ def test_the_rules_stand_in_the_order_of_the_report(logs: Path) -> None:
             assert "book  c1" in lines(driver.pane("rules"))[0]
 
     run(story())
+
+
+def test_a_folder_without_a_log_is_no_clean_one(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as driver:
+            assert "no log was found" in driver.text()
+
+    run(story())
+
+
+def test_a_fact_that_is_longer_than_its_pane_opens_in_full(logs: Path) -> None:
+    async def story() -> None:
+        async with opened(logs, size=(100, 30)) as driver:
+            await driver.until(lambda: isinstance(driver.app.screen, Workspace))
+            await driver.press("escape", "escape", "escape", "tab", "tab")
+            assert "not recognised" not in driver.text()
+            await driver.press("enter")
+            assert "not recognised" in "".join(lines(driver.pane("text")))
+
+    run(story())

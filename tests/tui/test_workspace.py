@@ -19,12 +19,13 @@ from analyzer.tui.app import AuditApp
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import WINDOW, FrameRows
-from analyzer.tui.screens.contracts import Contracts, Versions
+from analyzer.tui.screens.contracts import Contracts
 from analyzer.tui.screens.overview import Overview
 from analyzer.tui.screens.raw import Raw
 from analyzer.tui.screens.reading import Help, Manual, Reading
 from analyzer.tui.screens.repair import Repairing
 from analyzer.tui.screens.timeline import LanePane, LaneTable, Timeline
+from analyzer.tui.screens.versions import Versions
 from analyzer.tui.screens.workspace import Workspace
 from tests.tui import saved
 from tests.tui.driver import Driver, opened, run
@@ -288,10 +289,12 @@ def test_contracts_versions_and_calls(plain_audit: Path) -> None:
             assert isinstance(driver.app.screen, Versions)
             await driver.until(lambda: "added" in driver.text())
             assert "/required/1" in driver.text()
+            assert "the right one is narrower; callers break" in driver.text()
             await driver.press("s")
+            await driver.until(lambda: "the right one is wider; callers are safe" in driver.text())
             assert "removed" in driver.text()
             await driver.press("escape", "u")
-            assert "calls of function::search" in driver.text()
+            assert "calls of search" in driver.text()
             await driver.press("enter")
             assert isinstance(driver.app.screen, Workspace)
             assert pane(driver, "event").address.startswith("/item/arguments")
@@ -726,7 +729,9 @@ def test_what_was_said_does_not_cover_a_question(plain_audit: Path) -> None:
             await driver.type("err>0")
             assert "err>0" in driver.text()
             assert "this is the first screen" not in driver.text()
-            await driver.press("escape", "escape", "enter", "colon")
+            await driver.press("escape", "escape", "escape")
+            assert "this is the first screen" in driver.text()
+            await driver.press("enter")
             assert "this is the first screen" not in driver.text()
 
     run(story())

@@ -124,7 +124,7 @@ def _recorded(tool: str, role: str, done: Audit) -> list[tuple[str, Any]]:
     import polars as pl
 
     from analyzer.replay.payloads import read_payload
-    from analyzer.report.versions import bare
+    from analyzer.report.naming import bare
 
     frame = done.frames["calls" if role == "arguments" else "results"].filter(pl.col("tool").is_not_null())
     if role == "output":

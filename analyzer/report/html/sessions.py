@@ -8,7 +8,7 @@ import polars as pl
 
 from analyzer.findings.details import DETAILS, drawn_of
 from analyzer.report.html.shown import shown
-from analyzer.report.versions import bare
+from analyzer.report.naming import bare
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit

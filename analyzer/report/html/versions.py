@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analyzer.report import versions as paper
 from analyzer.report.finding import origin
 from analyzer.report.html.shown import POINTER, shown
+from analyzer.report.naming import bare
 from analyzer.visible import visible_value
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def versions(audit: Audit, details: Frames, calls: Calls) -> list[dict[str, Any]
             break
         told.append(
             {
-                "tool": shown(paper.bare(tool)),
+                "tool": shown(bare(tool)),
                 "role": shown(role),
                 "versions": [_version(row, found, calls) for row, found in same],
             }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 
+from analyzer.report.naming import bare
 from analyzer.tui import columns
 from analyzer.tui.host import Spot
 from analyzer.tui.keys import bindings
@@ -35,7 +36,7 @@ class Calls(Exporting):
         """Read the calls with their verdicts."""
         self.title_line()
         pane = self.query_one("#calls", Lines)
-        pane.entitle(f"calls of {visible(self._tool, limit=60)}")
+        pane.entitle(f"calls of {visible(bare(self._tool), limit=60)}")
         case, tool, call, only, glyphs = self.case, self._tool, self._call, self._only, self.owner.glyphs
 
         def work(stale: Callable[[], bool]) -> tuple[FrameRows, int]:
@@ -59,7 +60,7 @@ class Calls(Exporting):
 
     def crumbs(self) -> list[str]:
         """The tool."""
-        return [self._only or "", "calls", self._tool]
+        return [self._only or "", "calls", bare(self._tool)]
 
     def on_lines_entered(self, message: Lines.Entered) -> None:
         """Open the event of the call."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -12,15 +11,13 @@ from analyzer.tui import columns
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.prompts import Prompt
-from analyzer.tui.rows import FrameRows, Span, TextRows
+from analyzer.tui.rows import FrameRows, TextRows
 from analyzer.tui.screens.taking import Exporting
+from analyzer.tui.totals import facts, rule_totals
 from analyzer.visible import visible
 
 _WORST_FIRST = "sort:-errors sort:-warnings"
 _WIDE = 100  # columns from which the totals have room for all
-
-if TYPE_CHECKING:
-    from analyzer.tui.case import Case
 
 
 class Overview(Exporting):
@@ -159,11 +156,14 @@ class Overview(Exporting):
     # --- actions ---
 
     def on_lines_entered(self, message: Lines.Entered) -> None:
-        """Into a session, or to all findings of a rule."""
+        """Into a session, to all findings of a rule, or to the whole of a fact."""
+        from analyzer.tui.screens.reading import Reading
         from analyzer.tui.screens.workspace import Workspace
 
         model = message.pane.model
-        if not isinstance(model, FrameRows):
+        if not isinstance(model, FrameRows):  # a fact, which may be longer than its pane is wide
+            fact = "".join(text for text, _ in model.spans(message.pane.cursor, 400))
+            self.owner.push_screen(Reading(fact, [*self.crumbs(), "coverage and inputs"]))
             return
         row = model.record(message.pane.cursor)
         if message.pane.id == "sessions":
@@ -229,82 +229,3 @@ class Overview(Exporting):
         pane = self.query_one("#rules", Lines)
         if isinstance(pane.model, FrameRows) and pane.model.height:
             self.owner.push_screen(Manual(pane.model.record(pane.cursor)["rule"] or ""))
-
-
-def rule_totals(case: Case) -> Any:
-    """Findings by rule, in the order in which the report says where to look first."""
-    import polars as pl
-
-    from analyzer.report.text import faults
-    from analyzer.tui.filters import SEVERITY
-
-    where = pl.coalesce("tool", "session").fill_null(""), pl.col("call_id").fill_null("")
-    first = (
-        faults(case.found)
-        .with_row_index("rank")
-        .select("rank", "severity", "rule", first=pl.concat_str(*where, separator="  ").str.strip_chars())
-        .unique(["severity", "rule"], keep="first", maintain_order=True)
-    )
-    return (
-        case.findings.group_by("severity", "rule", "slug")
-        .agg(
-            findings=(~pl.col("suppressed")).sum(),
-            sessions=pl.col("session").filter(~pl.col("suppressed")).n_unique(),
-            borne=pl.col("suppressed").sum(),
-        )
-        .join(first, on=["severity", "rule"], how="left")
-        .with_columns(
-            what=pl.concat_str(
-                "slug",
-                pl.when(pl.col("borne") > 0).then(pl.format("{} suppressed", "borne")),
-                "first",
-                separator="  ",
-                ignore_nulls=True,
-            )
-        )
-        .sort(
-            -pl.col("severity").replace_strict(SEVERITY, default=-1, return_dtype=pl.Int64),
-            pl.col("rank").is_null(),  # all of it is suppressed
-            "rank",
-            "rule",
-        )
-    )
-
-
-def facts(case: Case) -> list[list[Span]]:
-    """Coverage, verdicts, inputs, what did not run and what could not be read, as lines."""
-    from analyzer.report.accounts import covered
-
-    summary = case.summary
-    verdicts = summary.get("verdicts") or {}
-    # What was not audited comes first: the rest looks complete without it.
-    unread = [*case.untold.all_unread, *case.crashed]
-    lines: list[list[Span]] = [[("not read  ", "error"), (visible(each, limit=300), "")] for each in unread]
-    lines.append([("coverage  ", "key"), (covered({"coverage": summary.get("coverage")}), "")])
-    styles = (("valid", "good"), ("invalid", "error"), ("not_applicable", "dim"))
-    lines += [[(f"{word:<15}", "key"), (f"{verdicts.get(word) or 0:>9,}", style)] for word, style in styles]
-    for reason, count in sorted((verdicts.get("unverifiable") or {}).items()):
-        lines.append([("unverifiable   ", "warning"), (f"{count:>9,}  ", ""), (visible(str(reason), limit=60), "dim")])
-    lines += [[("note  ", "warning"), (visible(note, limit=300), "")] for note in case.untold.notes]
-    for entry in case.inputs:
-        if not entry.get("format"):
-            continue
-        broken = entry.get("unreadable") or 0
-        words = f"{entry.get('records') or 0:,} records, {broken:,} unreadable"
-        lines.append(
-            [
-                ("input  ", "key"),
-                (visible(str(entry.get("path")), limit=120), ""),
-                (f"  {words}", "error" if broken else "dim"),
-            ]
-        )
-    lines += [[("left out  ", "dim"), (visible(path, limit=300), "dim")] for path in case.untold.left_out]
-    for entry in summary.get("rules_not_run") or []:
-        lines.append(
-            [
-                ("not run  ", "key"),
-                (visible(str(entry.get("rule")), limit=20), ""),
-                (f"  {visible(str(entry.get('reason')), limit=120)}", "dim"),
-            ]
-        )
-    return lines

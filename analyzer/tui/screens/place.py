@@ -47,6 +47,10 @@ class Place(Screen[None]):
         """Whether its panes are there: keys, timers and work may still come for a place that is being left."""
         return self.is_attached and bool(self.children)
 
+    def on_mount(self) -> None:
+        """What was said about the place before would cover the keys of this one."""
+        self.owner.clear_notifications()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No action on what is gone."""
         return self.standing and super().check_action(action, parameters)
