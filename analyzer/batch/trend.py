@@ -10,7 +10,7 @@ import polars as pl
 from analyzer.batch.places import BORNE
 from analyzer.batch.store import GROUPS, PLACES, VERSIONS, Store
 from analyzer.findings.baseline import KNOWN as IN_BASELINE
-from analyzer.report.trend import CHANGES, KINDS, NOT_LOOKED_AT, SEEN, Trend
+from analyzer.report.trend import CHANGES, GREW, KINDS, NOT_LOOKED_AT, SEEN, Trend
 from analyzer.rules.catalogue import RULES
 
 _TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at", "message")
@@ -118,6 +118,8 @@ def trend_of(
         .then(pl.lit("returned"))
         .when(~known)
         .then(pl.lit("new"))
+        .when(_more_than_chance(run, before[0] if before else None))
+        .then(pl.lit(GREW))
         .otherwise(pl.lit("recurring"))
     )
     reasons = pl.concat(
@@ -143,6 +145,17 @@ def trend_of(
         versions=fresh.sort("tool", "role", "schema_id"),
         seen=_seen([*history, (run["run"], groups)]),
     )
+
+
+def _more_than_chance(run: dict[str, Any], last: dict[str, Any] | None) -> pl.Expr:
+    """Whether a count is more than before, and above the upper control limit of a c-chart.
+
+    That is what the last run's rate per call lets expect, and three times the square root of it, which is chance.
+    """
+    calls = run["calls"], (last or {}).get("calls")
+    expected = pl.col("before") * (calls[0] / calls[1] if all(calls) else 1.0)
+    grown = pl.col("count") > pl.max_horizontal("before", expected + 3 * expected.sqrt())
+    return (pl.col("before") > 0) & grown
 
 
 def _seen(history: list[tuple[int, pl.DataFrame]]) -> pl.DataFrame:

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 @click.option(
     "--fail-on-new",
     type=click.Choice(exits.FAIL_ON),
-    help="In the place of --fail-on: only kinds of fault that the last run did not have decide.",
+    help="In the place of --fail-on: only kinds of fault that the last run did not have, or that grew since, decide.",
 )
 @click.option("--strict", is_flag=True, help="End with status 3 where something owed a verdict has none.")
 @logs.no_color
@@ -120,6 +120,7 @@ def command(
     An input whose size, time and inode are what they were is not audited again. A run that was killed goes on where it
     stood; two runs on one store wait for each other; an input that cannot be read is told, and the others are audited.
     Inputs that share a session are audited together. Fixed is only what was looked at again, with no less to judge by.
+    Grew is what there is more of than the last run's rate per call and chance explain.
 
     Exit status: as for audit; 3 also where the last run had more of an input, or judged what this one did not.
     """
@@ -264,7 +265,7 @@ def _waiting() -> None:
 
 
 def _fresh(night: Night) -> pl.DataFrame:
-    """FINDINGS of the kinds that the last run did not have."""
+    """FINDINGS of the kinds that the last run did not have, or that grew since."""
     from analyzer.report.trend import FRESH
 
     changes, findings = night.trend.changes, night.audit.findings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -17,7 +17,10 @@ from analyzer.visible import visible
 
 SCHEMA = "analyzer.trend/v1"
 
-FRESH = ("new", "returned")
+GREW = "grew"
+"""Was there in the last run, and is there more often than its rate per call and chance explain."""
+FRESH = ("new", "returned", GREW)
+"""What nobody has looked at yet."""
 NOT_LOOKED_AT = "not looked at"
 """Was found where this run did not look, or had less to judge by (see `analyzer.batch.places`)."""
 KNOWN = "known"
@@ -25,7 +28,7 @@ KNOWN = "known"
 KINDS = (*FRESH, "recurring", "suppressed", KNOWN, NOT_LOOKED_AT, "fixed")
 CHANGES = pl.Schema(
     {
-        "change": pl.String(),  # one of KINDS; `returned`: not in the last run, but in an earlier one
+        "change": pl.String(),  # one of KINDS; `returned`: not in the last run, but in an earlier one; see also GREW
         "group": pl.String(),
         "rule": pl.String(),
         "slug": pl.String(),
@@ -182,17 +185,19 @@ def _untold(paper: Paper, untold: Untold) -> None:
 
 
 def _fresh(paper: Paper, kind: str, rows: pl.DataFrame, findings: pl.DataFrame) -> None:
-    """What nobody has looked at yet: what is wrong, and where the first of each kind is."""
+    """What nobody has looked at yet: what is wrong, and where the first of each kind is (of what grew: the last)."""
     if not rows.height:
         return
     paper.heading(kind.capitalize())
     borne = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
-    first = findings.filter(~borne).unique("group", keep="first", maintain_order=True)
+    keep: Literal["first", "last"] = "last" if kind == GREW else "first"
+    first = findings.filter(~borne).unique("group", keep=keep, maintain_order=True)
     places = dict(first.select("group", "location").iter_rows())
     for row in rows.head(_MOST).iter_rows(named=True):
         tool = f"  {visible(row['tool'], limit=60)}" if row["tool"] else ""
         rule = (f"{row['rule']} {row['slug']}", "name")
-        paper.wrapped((row["severity"], row["severity"]), " ", rule, f"{tool}  {row['count']}x", indent=2, hang=4)
+        times = f"{row['count']}x{f' (was {was})' if (was := row['before']) else ''}"
+        paper.wrapped((row["severity"], row["severity"]), " ", rule, f"{tool}  {times}", indent=2, hang=4)
         paper.wrapped(visible(row["message"] or "", limit=300), indent=4)
         if places.get(row["group"]) is not None:
             labelled(paper, "at ", place_of(places[row["group"]]), 4, 3)

@@ -118,6 +118,21 @@ def test_new_fixed_recurring_returned(tmp_path: Path, logs: Path) -> None:
     assert returned["count"].to_list() == [2]
 
 
+@pytest.mark.parametrize(
+    ("bad", "good", "change"),
+    [(40, 57, "grew"), (4, 96, "recurring"), (9, 1, "grew"), (30, 970, "recurring"), (3, 7, "recurring")],
+    ids=["much", "chance", "by call", "more of everything", "less of everything"],
+)
+def test_what_grew_is_told_apart(bad: int, good: int, change: str, tmp_path: Path, logs: Path) -> None:
+    def night(bad: int, good: int) -> Night:
+        each = [BAD] * bad + [GOOD] * good
+        log(logs, "a.ndjson", *(story(f"s{at}", arguments) for at, arguments in enumerate(each)))
+        return run(tmp_path / "store", logs / "a.ndjson")
+
+    night(3, 97)
+    assert _arg001(night(bad, good)) == [(change, bad, 3)]
+
+
 def _arg001(night: Night) -> list[tuple[str, int, int]]:
     changes = night.trend.changes.filter(rule="ARG001")
     return changes.select("change", "count", "before").rows()

@@ -33,6 +33,18 @@ def test_two_nights(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[st
     assert "/id is missing" in capsys.readouterr().out
 
 
+def test_what_grew_decides_as_what_is_new(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["batch", "--store", str(tmp_path / "store"), "--fail-on-new", "error", str(logs)]
+    main(command)
+    log(logs, "c.ndjson", *(story(f"more{at}", {"id": 7}) for at in range(20)))
+    capsys.readouterr()
+    assert main(command) == 1
+    grew = capsys.readouterr().out.split("\nGrew\n")[1].split("\n\n")[0]
+    assert "error ARG001 args-schema-mismatch  get  21x (was 1)" in grew
+    assert "c.ndjson" in grew, "where the latest is, which nobody has seen"
+    assert main(command) == 0
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 def test_what_is_new_stays_new_until_it_was_told(
     tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
