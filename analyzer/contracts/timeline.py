@@ -192,7 +192,8 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
             after=pl.col("seq").shift(1).over("session", "scope"),
         )
         .filter(~pl.col("same"))
-        .select("session", "scope", "table", "channel", "event", "after", since="seq", at="pointer")
+        .with_columns(place=pl.struct("seq", "event").rank("dense").over("session", "scope").cast(pl.Int64))
+        .select("session", "scope", "place", "table", "channel", "event", "after", since="seq", at="pointer")
     )
     listed = runs.join(tools, on="table", how="inner", maintain_order="left").with_columns(
         state=pl.lit("offered"),
@@ -218,13 +219,14 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
 
 
 def _withdrawn(runs: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-    """The tools that a table of the same scope has shown, and one of the runs does not."""
-    names = listed.select("session", "scope", "tool", "role").unique()
-    shown = ["session", "since", "event", "tool", "role"]
+    """The tools that a table has shown, and the next one of its scope does not."""
+    where = ["session", "scope", "place"]
+    shown = listed.select(*where, "tool", "role").unique()
+    gone = shown.with_columns(pl.col("place") + 1).join(shown, on=shown.columns, how="anti")
     none = {"schema_id": pl.String, "strict": pl.Boolean, "deferred": pl.Boolean, "async": pl.Boolean}
     return (
-        runs.join(names, on=["session", "scope"])
-        .join(listed.select(shown), on=shown, how="anti")
+        runs.unique(where, keep="last", maintain_order=True)
+        .join(gone, on=where, maintain_order="left")
         .with_columns(
             *(pl.lit(None, dtype).alias(name) for name, dtype in none.items()),
             state=pl.lit("withdrawn"),

@@ -24,8 +24,8 @@ def as_offered(calls: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
     meant = (
         own.filter(pl.col("tool").str.contains("^(function|namespace):"))
         .select("session", meant="tool", name=pl.col("tool").str.replace("^[^:]*:[^:]*:", ""))
+        .filter(pl.len().over("session", "name") == 1)
         .join(strange, on=["session", "name"])
-        .filter(pl.len().over("call") == 1)
         .select("call", tool="meant")
     )
     return calls.update(meant, on="call", how="left", maintain_order="left") if meant.height else calls

@@ -89,8 +89,11 @@ def _sent_without(trace: Trace, calls: pl.DataFrame) -> pl.Series:
         .join(requests, on=["session", "record"], how="semi")
     )
     told = trace.result_sightings.filter(here, pl.col("stage").is_in(["message", "post", "history"]))
-    sent = told.select("session", "pair_id", "seq", record=record_of("event")).join(
-        requests, on=["session", "record"], how="semi"
+    sent = (
+        told.select("session", "pair_id", "seq", record=record_of("event"))
+        .join(requests, on=["session", "record"], how="semi")
+        .group_by("session", "pair_id")  # one id may stand on very many calls and results
+        .agg(pl.max("seq"))
     )
     answered = (
         trace.calls.filter(here)

@@ -24,6 +24,7 @@ hosted tools, of deferred tools that a search may have loaded, and of a tool tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -37,22 +38,32 @@ from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 from analyzer.visible import homoglyph_note
 
+_REFUSE = "Refuse the call, and tell the model which tools there are."
+_HELPED = 50  # names of a session that get a suggestion: more help nobody, and each meets every name there is
+
 
 def check(trace: Trace) -> pl.DataFrame:
     """Calls without an offer at their place, where the table is known; then those that the host did not know."""
     lost = unoffered(trace)
     told = pl.Series([each.call for each in lost], dtype=pl.Int64)
-    return hits([*map(_hit, lost), *unloaded(trace), *unknown_to_host(trace, told)])
+    return hits([*_hits(lost), *unloaded(trace), *unknown_to_host(trace, told)])
 
 
-def _hit(lost: Unoffered) -> dict[str, Any]:
-    return {
-        "call": lost.call,
-        "message": f"The tool {lost.name} {_why(lost)}." if lost.name else "The call names no tool: the name is empty.",
-        "hint": _hint(lost.name, lost.names),
-        "keyword": "withdrawn" if lost.state else "later" if lost.later else "unknown",
-        "related": [place(lost.event, lost.pointer, "withdrawn")] if lost.state else None,
-    }
+def _hits(lost: Iterable[Unoffered]) -> Iterator[dict[str, Any]]:
+    helped: dict[str | None, set[str]] = {}
+    for each in lost:
+        names = helped.setdefault(each.session, set())
+        if len(names) < _HELPED:
+            names.add(each.name)
+        yield {
+            "call": each.call,
+            "message": f"The tool {each.name} {_why(each)}."
+            if each.name
+            else "The call names no tool: the name is empty.",
+            "hint": _hint(each.name, each.names) if each.name in names else _REFUSE,
+            "keyword": "withdrawn" if each.state else "later" if each.later else "unknown",
+            "related": [place(each.event, each.pointer, "withdrawn")] if each.state else None,
+        }
 
 
 def _why(lost: Unoffered) -> str:
@@ -70,7 +81,7 @@ def _why(lost: Unoffered) -> str:
 def _hint(name: str, offered: frozenset[str]) -> str:
     near = did_you_mean(name, offered)
     if near is None or near == name:
-        return "Refuse the call, and tell the model which tools there are."
+        return _REFUSE
     if (note := homoglyph_note(name)) is not None:
         return f"It is not {near}, which was offered: the name {note}."
     if near.casefold() == name.casefold():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars as pl
@@ -18,6 +19,7 @@ class Unoffered(NamedTuple):
     """One such call; `state` and its place are of the last offer before it, `names` what the session offers."""
 
     call: int
+    session: str | None
     name: str
     state: str | None
     later: bool
@@ -34,46 +36,52 @@ def unoffered(trace: Trace) -> tuple[Unoffered, ...]:
     if lost.is_empty():
         return ()
     unread = _unread(trace, lost)
-    names: dict[str, set[str]] = {}
-    spaces: dict[tuple[str, str], set[str]] = {}
+    spaces: dict[str, dict[str, set[str]]] = {}
     sessions = pl.col("session").is_in(lost["session"].unique().implode())
     offered = trace.offers.filter(trace.offers["state"] == "offered").filter(sessions)
     for session, tool in offered.select("session", "tool").unique().iter_rows():
         kind, _, rest = tool.partition(":")
         space, _, name = rest.partition(":")
-        names.setdefault(session, set()).add(name)
+        where = spaces.setdefault(session, {}).setdefault(name, set())
         if kind != "mcp":
-            spaces.setdefault((session, name), set()).add(space)
+            where.add(space)
+    names = {session: frozenset(named) for session, named in spaces.items()}
+    without = {session: frozenset(rest for name in named for rest in _rests(name)) for session, named in spaces.items()}
     rows = []
     for row in lost.iter_rows(named=True):
         session, name, space = row["session"], row["name"] or _NO_NAME, row["server"] or ""
-        where = spaces.get((session, name), set())
+        known = names.get(session, frozenset())
+        where = spaces.get(session, {}).get(name, set())
         # Wires leave a namespace out, or make one of the name; a server, or another namespace, is another matter.
         loose = where and not row["state"] and not row["later"] and space in ("", name)
-        if loose or (session, name) in unread or _prefixed(name, names.get(session, set())):
-            continue
-        rows.append(
-            Unoffered(
-                *(row["call"], name, row["state"], bool(row["later"]), row["event"], row["pointer"]),
-                *(frozenset(names.get(session, ())), tuple(sorted(where))),
-            )
-        )
+        # Names that differ by a client's prefix only: `functions.`, `mcp__server__`, `server/`.
+        prefixed = name in without.get(session, ()) or any(rest in known for rest in _rests(name))
+        if not (loose or prefixed or (session, name) in unread):
+            of_offer = row["state"], bool(row["later"]), row["event"], row["pointer"]
+            rows.append(Unoffered(row["call"], session, name, *of_offer, known, tuple(sorted(where))))
     return tuple(rows)
+
+
+def _rests(name: str) -> Iterator[str]:
+    """What may be left of a name without a client's prefix."""
+    return (name[found.end() :] for found in _SEPARATOR.finditer(name))
 
 
 def _unread(trace: Trace, lost: pl.DataFrame) -> set[tuple[str, str]]:
     """Sessions and names that stand in a table where they could not be read, for size or depth: it may offer them."""
-    shown = trace.showings.select("session", "table").unique()
-    named = (
-        lost.select("session", "name")
+    here = pl.col("session").is_in(lost["session"].unique().implode())
+    shown = trace.showings.filter(here).select("session", "table").unique()
+    texts = trace.tables.filter(pl.col("table").is_in(shown["table"].unique().implode()))
+    spelled = texts.select("table", name=pl.col("text").str.extract_all('"name": ?"[^"]*"')).explode("name")
+    strange = (
+        spelled.with_columns(pl.col("name").str.replace_all('^"name": ?"|"$', ""))
         .unique()
-        .join(shown, on="session")
         .join(trace.tools, on=["table", "name"], how="anti")
     )
-    texts = named.join(trace.tables.select("table", "text"), on="table")
-    spelled = [pl.concat_str(pl.lit(f'"name":{blank}"'), "name", pl.lit('"')) for blank in ("", " ")]
-    held = pl.any_horizontal(pl.col("text").str.contains(each, literal=True) for each in spelled)
-    return set(texts.filter(held).select("session", "name").iter_rows())
+    held = strange.join(lost.select("session", "name").unique(), on="name").join(
+        shown, on=["session", "table"], how="semi"
+    )
+    return set(held.select("session", "name").iter_rows())
 
 
 def resent(trace: Trace) -> pl.Series:
@@ -109,13 +117,6 @@ def _judged(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _prefixed(name: str, offered: set[str]) -> bool:
-    """Whether the names differ by a client's prefix only: `functions.`, `mcp__server__`, `server/`."""
-    return any(name[found.end() :] in offered for found in _SEPARATOR.finditer(name)) or any(
-        each[found.end() :] == name for each in offered for found in _SEPARATOR.finditer(each)
-    )
-
-
 def _unsettled(trace: Trace) -> pl.DataFrame:
     """All calls but those of tools that were there before and never changed, as nearly all are."""
     steady = (
@@ -134,24 +135,33 @@ def _lost(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     """The calls that no offer allows, each with the last offer before it, and whether one came `later`."""
     if calls.is_empty():
         return calls
-    offers = trace.offers.select("session", "tool", "since", "after", "exact", "state", "event", "pointer")
-    before, offered = pl.col("since") <= pl.col("seq"), pl.col("state") == "offered"
+    by = ["session", "tool"]
+    offers = trace.offers.join(calls.select(by).unique(), on=by, how="semi").sort("since", "event", "pointer")
+    offered = pl.col("state") == "offered"
+    seen = offers.group_by(by).agg(pl.max("since").alias("last"), offered.any().alias("ever"))
     # An offer first shown after the call may have held at it, unless a table between says otherwise.
-    maybe = ~before & ~pl.col("exact") & (pl.col("after").is_null() | (pl.col("after") < pl.col("seq")))
-    near = (
-        calls.select("call", "session", "tool", "seq", "order")
-        .join(offers, on=["session", "tool"])
-        .sort("call", "since")
-        .group_by("call", maintain_order=True)
-        .agg(
-            pl.col("state", "since", "event", "pointer").filter(before).last(),
-            later=(~before).any(),
-            lawful=(offered & (maybe | (pl.col("order") == "files").fill_null(value=False))).any(),
-        )
-    )
+    begins = pl.col("after").fill_null(-1).cum_min(reverse=True).over(by)
+    maybe = offers.filter(offered, ~pl.col("exact")).select(*by, shown="since", begins=begins)
+    states = offers.select(*by, "since", "state", "event", "pointer")
     return (
-        calls.join(near, on="call", how="left", maintain_order="left")
-        .filter((pl.col("state") != "offered").fill_null(value=True), ~pl.col("lawful").fill_null(value=False))
+        calls.sort("seq")
+        .join_asof(states, left_on="seq", right_on="since", by=by, check_sortedness=False)
+        .join_asof(
+            maybe,
+            left_on="seq",
+            right_on="shown",
+            by=by,
+            strategy="forward",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .join(seen, on=by, how="left", maintain_order="left")
+        .with_columns(
+            later=pl.col("last") > pl.col("seq"),
+            lawful=(pl.col("begins") < pl.col("seq")).fill_null(value=False)
+            | (pl.col("ever") & (pl.col("order") == "files")).fill_null(value=False),
+        )
+        .filter((pl.col("state") != "offered").fill_null(value=True), ~pl.col("lawful"))
         # What a resent history alone shows was called under a table that was not recorded.
         .filter(~pl.col("call").is_in(resent(trace).implode()))
         .sort("call")

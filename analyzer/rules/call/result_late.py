@@ -88,15 +88,22 @@ def _after_cancelling(trace: Trace, sent: pl.DataFrame) -> pl.DataFrame:
 
 def _after_asking(trace: Trace, sent: pl.DataFrame) -> pl.DataFrame:
     """Results sent after the client itself had asked to cancel the turn that their call was made in."""
-    asked = trace.events.filter(trace.events["type"] == _CANCEL).select("session", until="seq", end="event")
+    asked = trace.events.filter(trace.events["type"] == _CANCEL, pl.col("session").is_not_null())
     turns = trace.turns.select("session", "turn", "since", ended="until")
     return (
-        sent.join(asked, on="session")
-        .join(turns, on=["session", "turn"])
+        sent.join(turns, on=["session", "turn"])
+        .with_columns(open=pl.max_horizontal("since", pl.col("called") + 1))
+        .sort("open")
+        .join_asof(
+            asked.select("session", until="seq", end="event").sort("until"),
+            left_on="open",
+            right_on="until",
+            by="session",
+            strategy="forward",
+            check_sortedness=False,
+        )
         .filter(
-            pl.col("since") <= pl.col("until"),
             pl.col("ended").is_null() | (pl.col("ended") > pl.col("until")),
-            pl.col("called") < pl.col("until"),
             pl.col("seq") > pl.col("until"),
         )
         .with_columns(status=pl.lit("cancelled"))

@@ -77,23 +77,37 @@ def _apart(trace: Trace) -> pl.DataFrame:
     results = trace.result_sightings.filter(history).select(
         "session", "pair_id", "event", "pointer", record=record_of("event"), answered=index
     )
-    pairs = results.join(calls, on=["record", "pair_id"]).filter(pl.col("called") < pl.col("answered"))
     # With one id used several times, a result belongs to the nearest call before it.
-    pairs = pairs.sort("called").unique(["event", "pointer"], keep="last", maintain_order=True)
-    between = (
-        trace.messages.select("role", record=record_of("event"), placed=index)
-        .filter(pl.col("placed").is_not_null(), pl.col("role") != "tool")
-        .unique()
+    pairs = (
+        results.filter(pl.col("pair_id").is_not_null(), pl.col("answered").is_not_null())
+        .sort("answered", "event")
+        .join_asof(
+            calls.filter(pl.col("called").is_not_null()).sort("called", "at"),
+            left_on="answered",
+            right_on="called",
+            by=["record", "pair_id"],
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
     )
-    apart = (
-        pairs.filter(pl.col("answered") > pl.col("called") + 1)
-        .join(between, on="record")
-        .filter(pl.col("placed") > pl.col("called"), pl.col("placed") < pl.col("answered"))
+    between = trace.messages.select("role", record=record_of("event"), placed=index).filter(
+        pl.col("placed").is_not_null(), pl.col("role") != "tool"
     )
     found = (
-        apart.sort("event", "pointer", "placed")
-        .unique("call", keep="first", maintain_order=True)
+        pairs.filter(pl.col("answered") > pl.col("called") + 1)
+        .sort("called")
+        .join_asof(
+            between.sort("placed", "role"),
+            left_on="called",
+            right_on="placed",
+            by="record",
+            strategy="forward",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .filter(pl.col("placed") < pl.col("answered"))
         .sort("event", "pointer")
+        .unique("call", keep="first", maintain_order=True)
     )
     return hits(
         {

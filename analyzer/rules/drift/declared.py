@@ -25,6 +25,7 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
     if pairs.is_empty():
         return []
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
+    apart = _disagreeing(trace, pairs)
     known: dict[tuple[str, str, str, bool, str], Direction | None] = {}
     found = []
     for row in pairs.iter_rows(named=True):
@@ -41,7 +42,7 @@ def contract_drift(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
             said = direction(a, b, role, second=second, strict=strict, shown=role == "arguments", payloads=payloads)
         if said is None:
             continue
-        calls = _disagreeing(trace, row["session"], row["tool"], role)
+        calls = apart.get((row["session"], row["tool"], role), [])
         on = f" They disagree on {len(calls)} recorded call{'s' if len(calls) > 1 else ''}." if calls else ""
         what, verb = ("arguments", "takes") if role == "arguments" else ("outputs", "gives")
         hit = {
@@ -93,15 +94,18 @@ def _payloads(trace: Trace, session: str, tool: str, role: str) -> list[Any]:
     return [value for text in texts for count, value in (layers(text),) if count]
 
 
-def _disagreeing(trace: Trace, session: str, tool: str, role: str) -> list[dict[str, Any]]:
-    """The recorded calls that one side accepts and the other refuses, as places."""
-    here = (pl.col("session") == session) & (pl.col("tool") == tool)
+def _disagreeing(trace: Trace, pairs: pl.DataFrame) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
+    """The recorded calls that one side accepts and the other refuses, as places, by session, tool and role."""
+    by = ["session", "tool", "role"]
     sides = (
-        trace.verdicts.filter(here, pl.col("role") == role, pl.col("verdict_is").is_in(["valid", "invalid"]))
-        .group_by("call")
+        trace.verdicts.filter(pl.col("verdict_is").is_in(["valid", "invalid"]))
+        .join(pairs.select(by).unique(), on=by, how="semi")
+        .group_by(*by, "call")
         .agg(pl.col("side").n_unique(), pl.col("verdict_is").n_unique())
         .filter(pl.col("side") > 1, pl.col("verdict_is") > 1)
     )
-    calls = trace.calls.filter(here).join(sides, on="call", how="semi").sort("call")
-    rows = calls.select("event", "pointer", "call_id").iter_rows()
-    return [place(event, pointer, "judged differently", call_id) for event, pointer, call_id in rows]
+    calls = sides.join(trace.calls.select("call", "event", "pointer", "call_id"), on="call").sort("call")
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for session, tool, role, event, pointer, call_id in calls.select(*by, "event", "pointer", "call_id").iter_rows():
+        found.setdefault((session, tool, role), []).append(place(event, pointer, "judged differently", call_id))
+    return found

@@ -8,13 +8,14 @@ from typing import Any
 import polars as pl
 
 from analyzer.frames import PART_BITS, RECORD_BITS
-from analyzer.rules.drift.versions import direction
+from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import place
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace
 
 _SHOWN = "^function::(.+)$"
 _LISTED = "^mcp:([^:]*):(.+)$"
+_MOST = 64  # versions of one listing that are compared, the latest: each costs some milliseconds
 _OTHER = "[^A-Za-z0-9_-]"  # what clients replace in the names of servers and tools
 
 
@@ -48,25 +49,32 @@ def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
     pairs = shown.join(listed, on=["source", "flat"], suffix="_listed", maintain_order="left_right")
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
     by = ["session", "tool", "schema_id"]
+    known: dict[tuple[str, str, bool], Direction | None] = {}
     for _, versions in pairs.group_by(by, maintain_order=True):
         row = versions.row(-1, named=True)
-        a = decode(texts.get(row["schema_id"]))
+        listings = versions["schema_id_listed"].unique(maintain_order=True).to_list()
+        if row["schema_id"] in listings:
+            continue
         found = None
-        for each in versions["schema_id_listed"].unique(maintain_order=True):
-            b = decode(texts.get(each))
-            found = direction(a, b, "arguments", second="the server's", strict=bool(row["strict"]), shown=True)
+        for each in listings[-_MOST:]:
+            key = row["schema_id"], each, bool(row["strict"])
+            if key not in known:
+                a, b = (decode(texts.get(schema)) for schema in key[:2])
+                known[key] = direction(a, b, "arguments", second="the server's", strict=key[2], shown=True)
+            found = known[key]
             if found is None:
                 break
         if found is None:  # one version of the listing is what the model was shown
             continue
+        undecided = "hint" if len(listings) > _MOST else found.confidence
         yield {
             **{name: row[name] for name in ("session", "event", "pointer", "tool", "schema_id", "channel")},
             "offer_event": row["event"],
             "offer_pointer": row["pointer"],
             "message": f"The arguments that the server lists are not those the model was shown: {found.words}.",
             "hint": "Pass the server's schema on as it is listed, and list again when the server says it changed.",
-            "severity": None if found.breaks else "warning",
-            "confidence": found.confidence or "likely",
+            "severity": None if found.breaks and undecided != "hint" else "warning",
+            "confidence": undecided or "likely",
             "keyword": found.relation,
             "schema_pointer": found.pointer,
             "related": [place(row["event_listed"], row["pointer_listed"], "listed by the server")],

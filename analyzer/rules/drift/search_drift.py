@@ -31,11 +31,10 @@ def check(trace: Trace) -> pl.DataFrame:
     )
     pairs = (
         offers.filter(pl.col("channel") == "search")
-        .join(registered, on=["session", "tool"], suffix="_registered")
-        .filter(pl.col("since_registered") <= pl.col("since"))
-        .sort("session", "tool", "since", "since_registered")
-        .unique(["session", "tool", "since"], keep="last", maintain_order=True)
+        .sort("since")
+        .join_asof(registered.sort("since"), on="since", by=["session", "tool"], check_sortedness=False)
         .filter(pl.col("schema_id") != pl.col("old_schema"))
+        .sort("session", "tool", "since")
     )
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows()) if len(pairs) else {}
     found = []

@@ -112,8 +112,17 @@ def _in_order(trace: Trace, changed: pl.DataFrame) -> pl.DataFrame:
 def _silent(changed: pl.DataFrame, announced: pl.DataFrame) -> pl.DataFrame:
     """The changes that no notice stands before: what is announced and listed again is as it should be."""
     noticed = (
-        changed.join(announced, on="session")
-        .filter(pl.col("at") > pl.col("old_since"), pl.col("at") < pl.col("since"))
+        changed.select(*_OF, "since", "old_since")
+        .sort("since")
+        .join_asof(
+            announced.filter(pl.col("session").is_not_null()).sort("at"),
+            left_on="since",
+            right_on="at",
+            by="session",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .filter(pl.col("at") > pl.col("old_since"))
         .select(*_OF, "since")
     )
     return changed.join(noticed, on=[*_OF, "since"], how="anti", maintain_order="left")

@@ -26,14 +26,24 @@ def check(trace: Trace) -> pl.DataFrame:
     programs = (
         trace.calls.filter(pl.col("kind") == "program")
         .join(ended, on="call", how="left", maintain_order="left")
-        .select("session", since="seq", until="until")
+        .select("session", since="seq", until=pl.col("until").fill_null(pl.lit(1 << 62)))
+        .sort("since")
+        .with_columns(pl.col("until").cum_max().over("session"))  # of those begun so far, the last to end
     )
     inside = (
         trace.calls.filter(pl.col("kind").is_in(["function", "mcp"]))
-        .join(programs, on="session")
-        .filter(pl.col("seq") > pl.col("since"), pl.col("until").is_null() | (pl.col("seq") < pl.col("until")))
+        .select("call", "session", "seq")
+        .sort("seq")
+        .join_asof(
+            programs,
+            left_on="seq",
+            right_on="since",
+            by="session",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .filter(pl.col("seq") < pl.col("until"))
         .select("call")
-        .unique()
     )
     words = pl.coalesce("error", "text")
     failed = ~pl.col("success").fill_null(value=True) | pl.col("error").is_not_null() | words.str.contains(_FAILED)

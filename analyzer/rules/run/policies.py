@@ -28,14 +28,24 @@ def policies(trace: Trace) -> pl.DataFrame:
     said = pl.concat([_stated(trace), _tabled(trace)])
     if said.is_empty():
         return pl.DataFrame(schema={"call": pl.Int64, "policy": pl.String})
-    about = (pl.col("for_server").is_null() | (pl.col("for_server") == pl.col("server"))) & (
-        pl.col("for_name").is_null() | (pl.col("for_name") == pl.col("name"))
-    )
+    calls = trace.calls.select("session", "call", "seq", for_name="name", for_server="server").sort("seq")
+    said = said.sort("at", "policy_event")
+    narrow = ("for_server", "for_name")
+    last = [
+        calls.join_asof(
+            of.drop([name for name in narrow if name not in by]),
+            left_on="seq",
+            right_on="at",
+            by=["session", *by],
+            check_sortedness=False,
+        ).select("call", "policy", "at", "policy_event", named=pl.lit("for_name" in by))
+        for by in ((), narrow[:1], narrow[1:], narrow)
+        if (of := said.filter(pl.col(name).is_not_null() == (name in by) for name in narrow)).height
+    ]
     return (
-        trace.calls.select("session", "call", "seq", "name", "server")
-        .join(said, on="session")
-        .filter(about.fill_null(value=False), pl.col("at") <= pl.col("seq"))
-        .sort("call", "at", pl.col("for_name").is_not_null(), "policy_event")
+        pl.concat(last)
+        .drop_nulls("policy")
+        .sort("call", "at", "named", "policy_event")
         .unique("call", keep="last", maintain_order=True)
         .select("call", "policy")
     )
