@@ -9,7 +9,8 @@ import polars as pl
 CHAINS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("call", ("ARG002", "ARG003", "ARG005", "ARG004", "ARG006", "ARG001")),
     ("result", ("CALL007", "CALL008", "CALL006", "CALL005")),
-    ("result", ("OUT001", "OUT002", "OUT005", "OUT003", "OUT004")),
+    ("result", ("OUT001", "OUT002", "OUT005", "OUT003", "OUT004", "OUT009")),
+    ("result", ("OUT006", "OUT005", "OUT003", "OUT004", "OUT009")),
     ("call", ("CALL007", "CALL004")),
     ("result", ("CALL006", "CALL017")),
 )

@@ -28,6 +28,7 @@ _PARTIAL = {
     "redacted": "payload_redacted",
     "unmapped": "payload_unmapped",
 }
+_MOST_VERSIONS = 64  # of a tool in a session, that a payload which fails is judged by in turn
 # What is broken by too much of something, or by another type, is not broken by a cut.
 _NOT_BY_CUTTING = ("additionalProperties", "maxItems", "maxLength", "maxProperties", "type", "unevaluatedProperties")
 _SPOILING = ("lone_surrogate", "invalid_utf8", "number_inexact", "duplicate_member")
@@ -194,9 +195,20 @@ class Court:
             return Payload("value", owed.said)
         if payload.kind == "not_json" and noted_as_cut(owed.said):
             return payload._replace(problem=payload.problem or "payload_truncated")
+        if payload.kind in ("value", "string") and self._meant_as_text(payload.value, owed):
+            return Payload("value", owed.said)
         if payload.kind == "empty":
             return Payload("value", None) if owed.container in ("absent", "null") else Payload("not_json", None)
         return payload
+
+    def _meant_as_text(self, value: Any, owed: _Owed) -> bool:
+        """Whether a text that happens to be JSON (`42`, `{}`) is the string that its contract wants, and no value."""
+        if owed.promised is None or owed.container not in ("text", "parts") or owed.text != owed.said:
+            return False
+        if not self._keeps(owed.promised, owed.said):
+            return False
+        failures = self._store.judge(owed.promised).violations(value, limit=1)
+        return [(each.instance_pointer, each.keyword) for each in failures[:1]] == [("", "type")]
 
     def _judged(self, payload: Payload, owed: _Owed) -> tuple[str, str | None]:
         """Verdict and reason of a payload under a schema, and, in a bracket, under the other candidate too."""
@@ -249,10 +261,10 @@ def _value(payload: Payload) -> Any:
 
 
 def _versions(offers: pl.DataFrame) -> dict[tuple[str | None, str, str], list[str]]:
-    """The schemas of each tool of each session that has had more than one."""
+    """The latest schemas of each tool of each session that has had more than one."""
     key = ("session", "tool", "role")
     known = offers.filter(pl.col("schema_id").is_not_null()).unique([*key, "schema_id"], maintain_order=True)
-    several = known.filter(pl.len().over(key) > 1)
+    several = known.filter(pl.len().over(key) > 1).group_by(key, maintain_order=True).tail(_MOST_VERSIONS)
     found: dict[tuple[str | None, str, str], list[str]] = {}
     for session, tool, role, identity in several.select(*key, "schema_id").iter_rows():
         found.setdefault((session, tool, role), []).append(identity)

@@ -237,7 +237,7 @@ def test_parts_that_this_wire_does_not_take_are_no_text(tmp_path: Path) -> None:
     [
         ('{"orders":[{"id":1},{"id":... [truncated]', ["OUT009"], "payload_truncated"),
         ('[{"id":1},{"i\n... output was truncated after 20 bytes\n', ["OUT009"], "payload_truncated"),
-        ('{"orders":[{"id":1},{"id":', ["OUT004", "OUT009"], None),
+        ('{"orders":[{"id":1},{"id":', ["OUT004"], None),
         ("The list was long [truncated]", ["OUT005", "OUT009"], None),
         ('{"orders":"[truncated]"}', ["OUT004", "OUT009"], None),
     ],

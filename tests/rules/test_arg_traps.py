@@ -98,13 +98,32 @@ CALL = 'call c1 find {"q":"a"}'
         ("ok", ["output-schema-mismatch"]),
         ("failed no such thing", []),
         ("failed", ["result-contradictory"]),
-        ('ok {"success":false,"error":"no"}', ["error-as-success", "output-schema-mismatch"]),
+        ('ok {"success":false,"error":"no"}', ["error-as-success"]),
     ],
 )
 def test_outputs(result: str, expected: list[str], tmp_path: Path) -> None:
     found = errors([SHUT, GIVES, CALL, f"result c1 {result}"], tmp_path)
     assert [slug for slug, _ in found] == expected
     assert {call for _, call in found} <= {"c1"}
+
+
+@pytest.mark.parametrize(
+    ("promised", "result", "expected"),
+    [
+        *(("string", text, []) for text in ("hello", "42", '{"n":1}', "[]", "true", '"quoted"')),
+        ("string", 'raw {"n":1}', ["output-not-string"]),
+        (["string", "object"], '{"n":[1]}', ["output-schema-mismatch"]),
+        ("integer", "42", []),
+        ("integer", "forty", ["output-schema-mismatch"]),
+        ("integer", "true", ["output-schema-mismatch"]),
+    ],
+)
+def test_a_text_that_happens_to_be_json_is_the_string_that_is_promised(
+    promised: object, result: str, expected: list[str], tmp_path: Path
+) -> None:
+    gives = {"type": promised, "properties": {"n": {"type": "integer"}}}
+    story = [SHUT, f"output find {json.dumps(gives, separators=(',', ':'))}", CALL, f"result c1 ok {result}"]
+    assert [slug for slug, _ in errors(story, tmp_path)] == expected
 
 
 def test_without_a_contract_words_are_an_output_like_any_other(tmp_path: Path) -> None:

@@ -67,6 +67,30 @@ def test_a_call_means_a_tool_or_somebody_says_why_it_has_no_verdict(
     assert verdicts == [("invalid", None) if rules == ["ARG001"] else ("unverifiable", "schema_unavailable")]
 
 
+def test_a_name_that_stands_in_two_namespaces_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    told(tmp_path, responses([space("crm"), space("erp")]))
+    [finding] = audit([str(tmp_path / "log.jsonl")], select=["LOG008"]).findings.to_dicts()
+    assert finding["message"].startswith("The schema of reserve is in 2 namespaces, and nothing says which")
+
+
+def test_what_a_search_added_stays_when_the_next_table_leaves_it_out_again(tmp_path: Path) -> None:
+    """As it did in the table before: only a table that had a tool can take it away."""
+    other = {**FLAT, "name": "other"}
+    deferred = {**FLAT, "defer_loading": True}
+    tables: list[tuple[list[Any], str]] = [([deferred], "reserve"), ([other], "other"), ([], "reserve")]
+    first, second, third = (
+        responses(tools, "ABC-1234", id=f"fc_{number}", call_id=f"c{number}", name=name)
+        for number, (tools, name) in enumerate(tables, 1)
+    )
+    second["response"]["output"] += [{**each, "tools": [deferred]} if each["id"] == "tso" else each for each in SEARCH]
+    for number, (exchange, before) in enumerate([(second, "r1"), (third, "r2")], 1):
+        exchange["response"]["id"] = f"r{number + 1}"
+        answer = {"type": "function_call_output", "call_id": f"c{number}", "output": "ok"}
+        exchange["request"] |= {"previous_response_id": before, "input": [answer]}
+    first["response"]["output"] = [{**SEARCH[0]}, {**SEARCH[1], "tools": [deferred]}, *first["response"]["output"]]
+    assert told(tmp_path, first, second, third)[0] == []
+
+
 SEARCH: list[Any] = [
     {"type": "tool_search_call", "id": "tsc", "call_id": None, "execution": "server", "arguments": {"paths": ["f"]}},
     {"type": "tool_search_output", "id": "tso", "call_id": None, "execution": "server", "status": "completed"},

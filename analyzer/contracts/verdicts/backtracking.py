@@ -197,6 +197,8 @@ class _Reader:
         end = self._at
         if most is None or most >= _MANY:
             looped = self._auto.loop(part)
+            if part.empty and least >= _MANY:
+                self._auto.loop(part)  # turns that have to be taken may match nothing, and each of them may be the one
             return _Part(empty=looped.empty or least == 0, first=looped.first, last=looped.last)
         # A few copies stand for a few turns; each is read again, because each has states of its own.
         copies = [part] + [self._again(start) for _ in range(min(max(least, 1), 3) - 1)]

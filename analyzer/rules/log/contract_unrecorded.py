@@ -48,7 +48,18 @@ def places(trace: Trace) -> pl.DataFrame:
         "session", "call", "tool", "kind", "name"
     )
     by_tool = unjudged.sort("call").group_by("session", "tool", maintain_order=True)
-    return by_tool.agg(pl.first("call", "kind", "name"), count=pl.len().cast(pl.Int64))
+    found = by_tool.agg(pl.first("call", "kind", "name"), count=pl.len().cast(pl.Int64))
+    return found.join(_spaces(trace, found), on=["session", "name"], how="left", maintain_order="left")
+
+
+def _spaces(trace: Trace, found: pl.DataFrame) -> pl.DataFrame:
+    """`session, name, spaces`: in how many namespaces a session offers a function of that name, where in several."""
+    columns = trace.offers.select(
+        "session", "tool", name=pl.col("tool").str.extract("^(?:function|namespace):[^:]*:(.*)$")
+    )
+    offered = columns.join(found.select("session", "name").unique(), on=["session", "name"], how="semi")
+    spaces = offered.group_by("session", "name").agg(spaces=pl.col("tool").n_unique().cast(pl.Int64))
+    return spaces.filter(pl.col("spaces") > 1)
 
 
 def _told_elsewhere(trace: Trace) -> list[int]:
@@ -60,20 +71,26 @@ def _told_elsewhere(trace: Trace) -> list[int]:
 def told(places: pl.DataFrame) -> pl.DataFrame:
     """The hits of `places`, which may come from several parts of a session, one after the other."""
     hosted = pl.col("kind").is_in(["hosted", "program", "search"])
+    several = pl.col("spaces").is_not_null()
     count = pl.when(pl.col("count") == 1).then(pl.lit("one call")).otherwise(sentence("{} calls", "count"))
     return (
         places.group_by("session", "tool", maintain_order=True)
-        .agg(pl.first("call", "kind", "name"), pl.sum("count"))
+        .agg(pl.first("call", "kind", "name", "spaces"), pl.sum("count"))
         .select(
             "session",
             "call",
             keyword=pl.lit("schema"),
             severity=pl.when(hosted).then(pl.lit("info")),
             message=sentence(
-                "The schema of {} is neither in the log nor in a contract file: {} in this session cannot be judged.",
+                "The schema of {} is {}: {} in this session cannot be judged.",
                 pl.col("name").fill_null("a tool"),
+                pl.when(several)
+                .then(sentence("in {} namespaces, and nothing says which of them is called", "spaces"))
+                .otherwise(pl.lit("neither in the log nor in a contract file")),
                 count,
             ),
-            hint=pl.lit("Give the tool's schema as a contract file (--contracts)."),
+            hint=pl.when(several)
+            .then(pl.lit("Name the namespace in the call, or offer each name once."))
+            .otherwise(pl.lit("Give the tool's schema as a contract file (--contracts).")),
         )
     )

@@ -49,8 +49,10 @@ def check(trace: Trace) -> pl.DataFrame:
         )
     )
     type_ = pl.col("text").str.json_path_match("$.type")
+    several = type_.is_null() | type_.str.starts_with("[")
     wanted = trace.schemas.filter(pl.col("schema_id").is_in(judged["schema_id"].unique().implode())).select(
-        "schema_id", wanted=pl.when(type_.is_in(["object", "array"])).then(type_).otherwise(_by_members())
+        "schema_id",
+        wanted=pl.when(type_.is_in(["object", "array"])).then(type_).when(several).then(_by_members()),
     )
     rows = (
         judged.select("result", "verdict", "schema_id")

@@ -26,6 +26,7 @@ import polars as pl
 
 from analyzer.rules.failures import failure_words
 from analyzer.rules.out.text_alone import STRUCTURED_SINCE, text_alone
+from analyzer.rules.payloads import cut_short, opens_json
 from analyzer.rules.results import breaking
 from analyzer.trace import Trace
 from analyzer.visible import visible
@@ -45,21 +46,22 @@ def check(trace: Trace) -> pl.DataFrame:
         hint=pl.lit("Return structuredContent beside the text."),
         keyword=pl.lit("structuredContent"),
     )
-    broken = (
-        breaking(trace)
-        .join(failure_words(trace), on="verdict", how="left", maintain_order="left")
-        .select(
-            "result",
-            "verdict",
-            message=pl.concat_str(
-                pl.lit("The output breaks its schema: "),
-                pl.when(pl.col("payload") == "not_json")
-                .then(pl.lit("the text is not JSON"))
-                .otherwise(pl.col("words").fill_null("nothing that it could judge was returned")),
-                pl.lit("."),
-            ),
-            hint=pl.lit("Validate before returning, or declare what the tool really returns."),
-            confidence=pl.when(pl.col("window") == "bracketed").then(pl.lit("likely")),
-        )
+    broken = breaking(trace)
+    texts = trace.results.filter(pl.col("result").is_in(broken["result"].implode())).select("result", "text")
+    open_ = [result for result, text in texts.iter_rows() if text and opens_json(text) and cut_short(text)]
+    broken = broken.join(failure_words(trace), on="verdict", how="left", maintain_order="left").select(
+        "result",
+        "verdict",
+        message=pl.concat_str(
+            pl.lit("The output breaks its schema: "),
+            pl.when((pl.col("payload") == "not_json") & pl.col("result").is_in(open_))
+            .then(pl.lit("the text ends with JSON still open, cut by its host or its recorder"))
+            .when(pl.col("payload") == "not_json")
+            .then(pl.lit("the text is not JSON"))
+            .otherwise(pl.col("words").fill_null("nothing that it could judge was returned")),
+            pl.lit("."),
+        ),
+        hint=pl.lit("Validate before returning, or declare what the tool really returns."),
+        confidence=pl.when(pl.col("window") == "bracketed").then(pl.lit("likely")),
     )
     return pl.concat([broken, missing], how="diagonal") if missing.height else broken
