@@ -128,7 +128,8 @@ class Replies:
         held = [reply.blocks[index] for index in sorted(reply.blocks)]
         blocks = [_joined(each) for each in held]
         if reply.mixed is not None:
-            blocks, held = _without_arguments(blocks), [msgspec.structs.replace(each, stopped=False) for each in held]
+            held = [msgspec.structs.replace(each, stopped=False) for each in held if each.block.type in CALLS]
+            blocks = _without_arguments(blocks)
             self._rows.faults.append((reply.mixed, session, *NOBODYS))
         places = [
             At(
