@@ -86,7 +86,8 @@ class ManagedAgents(RecordAdapter[Raw]):
             parts = _raws(raw)
         except msgspec.DecodeError:
             return False
-        if len(parts) != 2 or not bytes(parts[0]).startswith(b'"client.'):
+        method = (text_of(parts[0]) if len(parts) == 2 else None) or ""
+        if not method.startswith("client."):
             return False
         payload, way = parts[1], f"{place.pointer}/1"
         if first(payload) == b"[":
@@ -94,8 +95,7 @@ class ManagedAgents(RecordAdapter[Raw]):
             if len(inner) == 2 and first(inner[0]) == b'"':
                 return self._inside(inner[1], replace(place, pointer=f"{way}/1", session=text_of(inner[0])))
             return False
-        begins = bytes(parts[0]).endswith(b'.sessions.create"')
-        return self._inside(payload, replace(place, pointer=way, begins=begins))
+        return self._inside(payload, replace(place, pointer=way, begins=method.endswith(".sessions.create")))
 
     def _taken(self, event: Event, raw: Raw, place: Place) -> bool:
         native = event.type

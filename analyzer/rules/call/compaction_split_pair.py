@@ -31,25 +31,24 @@ def check(trace: Trace) -> pl.DataFrame:
     cuts = trace.summaries.select(record=record_of("event"), what=pl.col("what").fill_null("cut"))
     cuts = cuts.unique("record", keep="first", maintain_order=True)
     columns = ("session", "event", "pointer", "wire", "pair_id", "seq")
-    kept = pl.col("stage") == "history"
-    calls = trace.call_sightings.filter(kept).select(*columns, "call", record=record_of("event"))
-    results = (
-        trace.result_sightings.filter(kept)
-        .join(trace.results.select("result", "call"), on="result", how="left")
-        .select(*columns, "call", record=record_of("event"))
+    calls = trace.call_sightings.select(*columns, "stage", "call", record=record_of("event"))
+    results = trace.result_sightings.join(trace.results.select("result", "call"), on="result", how="left").select(
+        *columns, "stage", "call", record=record_of("event")
     )
     # A pair is whole from its result on; a result of the same history says so only if it was there before.
     whole = trace.results.filter(pl.col("rank") == 0, pl.col("call").is_not_null()).select(
         "call", answered="seq", answer=record_of("event")
     )
+    # The other half may be new in the request that resends the first, or be sent once more with it.
+    kept = pl.col("stage") == "history"
     halves = pl.concat(
         [
-            calls.join(results, on=["record", "call"], how="anti").with_columns(
-                half=pl.lit("call"), gone=pl.lit("result")
-            ),
-            results.join(calls, on=["record", "call"], how="anti").with_columns(
-                half=pl.lit("result"), gone=pl.lit("call")
-            ),
+            calls.filter(kept)
+            .join(results, on=["record", "call"], how="anti")
+            .with_columns(half=pl.lit("call"), gone=pl.lit("result")),
+            results.filter(kept)
+            .join(calls, on=["record", "call"], how="anti")
+            .with_columns(half=pl.lit("result"), gone=pl.lit("call")),
         ]
     )
     # What a request adds to a history that is held elsewhere is no history.
