@@ -54,8 +54,9 @@ class Trace:
     """All frames of one partition; `analyzer.frames` says what stands in each.
 
     Recorded frames carry two more columns here: `seq` (Int64, the place of their event in its session) and, in
-    `events`, `copy` (String: null, or "redelivered" where the same event id came before with the same content, or
-    "reused" where it came with another one; rows of other frames that belong to a redelivered event are gone).
+    `events`, `copy` (String: null, or "redelivered" where the same event id came before with the same content, or the
+    same record at the same time, or "reused" where the id came with other content; rows of other frames that belong to
+    a redelivered event are gone).
     `call_sightings` has `call` (Int64) and `result_sightings` has `result` (Int64, null for refused posts).
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from analyzer import pointer as pointers
-from analyzer.frames import RECORDED, Frames
+from analyzer.frames import PART_BITS, PART_LIMIT, RECORDED, Frames
 from analyzer.trace import of_rows
 
 # Members that the transport or the recorder adds to an event: two deliveries of one event may differ in them.
@@ -135,28 +135,75 @@ def _with_late(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.DataFrame:
-    """Events with `copy`: whether an event of the same id came before, with the same content or with another."""
+    """Events with `copy`: whether an event of the same id came before, with the same content or with another.
+
+    Where wires give no ids, records of the same bytes and the same time are copies of one; see `again_key`.
+    """
+    found = marks(events, events, fetch)
+    if found.is_empty():
+        return events.with_columns(copy=pl.lit(None, pl.String))
+    return events.join(found, on="event", how="left", maintain_order="left")
+
+
+def marks(events: pl.DataFrame, rows: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.DataFrame:
+    """`event, copy` of the events that came before; `rows` are those of EVENTS that may have, of the sessions at hand.
+
+    Of a record that was written again these are all `events`, of which `event` and `session` are looked at.
+    """
+    found = list(_named_again(rows, fetch))
+    again = _written_again(rows, fetch)
+    if again:
+        record = (pl.col("event") // (1 << PART_BITS)).alias("record")
+        of = pl.DataFrame(again, schema={"record": pl.Int64, "session": events.schema["session"]}, orient="row")
+        copied = events.select("event", "session", record).join(of, on=["record", "session"], how="semi")
+        found += [(event, "redelivered") for event in copied["event"]]
+    return pl.DataFrame(found, schema={"event": pl.Int64, "copy": pl.String}, orient="row")
+
+
+def again_key() -> pl.Expr:
+    """What a copy of a record would share with it, on the first event of each that its ids do not tell; else null.
+
+    That is a time that is finer than seconds, and the place and length of the record. Pieces of streams have no key:
+    two alike may come at once.
+    """
+    first = (pl.col("event") & PART_LIMIT) == 0
+    fine = pl.col("time").dt.microsecond() != 0
+    return pl.when(first & fine & pl.col("event_id").is_null() & (pl.col("kind") != "delta")).then(
+        pl.struct("time", "length", "pointer").hash(6)
+    )
+
+
+def _named_again(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> Iterator[tuple[int, str]]:
+    """The events whose id came before in their session."""
     ids = events["event_id"].drop_nulls()
     if ids.n_unique() == ids.len():
-        return events.with_columns(copy=pl.lit(None, pl.String))
+        return
     again = events.filter(pl.col("event_id").is_not_null() & pl.struct("session", "event_id").is_duplicated()).sort(
         "session", "seq"
     )
     seen: dict[tuple[str, str], set[bytes]] = {}  # digests: one id may come a hundred thousand times
-    found: list[tuple[int, str | None]] = []
     for row in again.select("event", "session", "event_id", "source", "offset", "length", "pointer").iter_rows():
         event, session, event_id, source, offset, length, pointer = row
         content = _digest(_content(fetch(source, offset, length), pointer))
         before = seen.setdefault((session, event_id), set())
-        if not before:
-            found.append((event, None))
-        elif content in before:
-            found.append((event, "redelivered"))
-        else:
-            found.append((event, "reused"))
+        if before:
+            yield event, "redelivered" if content in before else "reused"
         before.add(content)
-    marks = pl.DataFrame(found, schema={"event": pl.Int64, "copy": pl.String}, orient="row")
-    return events.join(marks, on="event", how="left", maintain_order="left")
+
+
+def _written_again(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> list[tuple[int, str]]:
+    """The numbers and sessions of records whose bytes came before in their session, at the same time."""
+    keys = events.select("event", "session", key=again_key()).drop_nulls()
+    twice = keys.filter(pl.struct("session", "key").is_duplicated()).select("event", "key")
+    seen: set[tuple[str, int, bytes]] = set()
+    copied: list[tuple[int, str]] = []
+    rows = events.join(twice, on="event").sort("session", "seq")
+    for event, session, key, *where in rows.select("event", "session", "key", "source", "offset", "length").iter_rows():
+        content = (session, key, _digest(fetch(*where)))
+        if content in seen:
+            copied.append((event >> PART_BITS, session))
+        seen.add(content)
+    return copied
 
 
 def _digest(content: Any) -> bytes:

@@ -22,6 +22,8 @@ from tests.hostile.running import run
 from tests.hostile.wire import session
 from tests.rules.story import tell
 from tests.rules.test_manuals import block
+from tests.wires.every import WIRES
+from tests.wires.script import Session, plain, renamed
 
 #: Rules that say of themselves that they look at one window at a time.
 NEAR = [rule.code for rule in RULES if rule.reach in ("near", "once", "whole")]
@@ -205,3 +207,16 @@ def test_ids_that_come_too_often_are_not_followed_and_told(log: Path, monkeypatc
     assert [str(problem) for problem in done.problems] == [
         "the session long is too large: 1 of its ids stand on too many rows"
     ]
+
+
+@pytest.mark.parametrize("wire", ["codex-rollout", "openai-responses in a conversation"])
+def test_records_that_were_written_again(wire: str, tmp_path: Path) -> None:
+    steps = tuple(step for number in range(12) for step in renamed(plain("s"), f"{number}_").steps)
+    records = list(WIRES[wire](Session("s", steps)))
+    log = tmp_path / "log.jsonl"
+    lines = [json.dumps(record) for record in records]
+    log.write_text("\n".join(lines[: len(lines) // 2] + lines[len(lines) // 4 :]), encoding="utf-8")
+    assert in_windows(log, [30]) == 1
+    again = audit([str(log)]).findings.filter(slug="event-redelivered")
+    assert again.height == 1
+    assert "byte for byte" in again["message"][0]

@@ -88,6 +88,32 @@ def test_redelivered_events_are_counted_once_per_session() -> None:
     assert hit["message"].startswith("3 events were")
 
 
+@pytest.mark.parametrize(
+    ("first", "again", "slugs"),
+    [
+        ("10:00:00.250Z", "10:00:00.250Z", ["event-redelivered"]),  # the collector's doing
+        ("10:00:00.250Z", "10:00:00.251Z", ["result-duplicate"]),  # posted twice
+        ("10:00:00Z", "10:00:00Z", ["result-duplicate"]),  # in one second, but nothing says that it is a copy
+        (None, None, ["result-duplicate"]),
+    ],
+)
+def test_records_without_ids_are_copies_by_a_fine_time(
+    first: str | None, again: str | None, slugs: list[str], tmp_path: Path
+) -> None:
+    log = story_log(["turn", "item c1 get_order {}", "action c1 get_order {}", "end"])[0].splitlines()
+    session = json.loads(log[0])["session"]["id"]
+    post = {"type": "agent.session.input.tool_result", "call_id": "c1", "success": True, "output": "{}"}
+    posts = [
+        {"session_id": session, "event": post, **({} if when is None else {"recorded_at": f"2026-11-17T{when}"})}
+        for when in (first, again)
+    ]
+    (tmp_path / "log.ndjson").write_bytes(
+        b"\n".join([*log[:-1], *(json.dumps(each).encode() for each in posts), log[-1]])
+    )
+    told = audit([str(tmp_path / "log.ndjson")]).findings["slug"].to_list()
+    assert [slug for slug in told if slug in {"event-redelivered", "result-duplicate"}] == slugs
+
+
 def test_a_reused_id_names_both_types() -> None:
     completed = '{"type":"agent.session.turn.completed","event_id":"evt_2","session_id":"s1","turn_id":"t1"}'
     [hit] = found("event-id-reused", f"turn\nevent {completed}")

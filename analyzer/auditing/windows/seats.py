@@ -10,7 +10,7 @@ import polars as pl
 from analyzer.findings.kept import anew
 from analyzer.frames import RECORDED
 from analyzer.read.spilled.spill import Large
-from analyzer.replay.place import copies, ordered
+from analyzer.replay.place import marks, ordered
 from analyzer.rules.order import going_back, leaps, numbered
 from analyzer.trace import Settings, Trace
 
@@ -28,7 +28,7 @@ class Seats:
     order: str | None
     """What the order rests on, as in SESSIONS."""
     copies: pl.DataFrame
-    """`event, copy` of the events that share their id with another."""
+    """`event, copy` of the events that came before."""
     steps: pl.DataFrame
     """`event, step, leap, missing, lag` where numbers leap or go back, or times go back."""
 
@@ -47,8 +47,8 @@ def seats_of(
 ) -> tuple[Seats, pl.DataFrame]:
     """The seats of a session, and `event, seq, turn, time` of its events.
 
-    `events` are `event, source, number, time, kind, id, turn` of all of them, the ids as hashes; `sources` are SOURCES,
-    `skew` the seconds that times may go back.
+    `events` are `event, source, number, time, kind, id, turn` of all of them, the ids as hashes or
+    `again_key`; `sources` are SOURCES, `skew` the seconds that times may go back.
     """
     placed = ordered(events.with_columns(session=_named(whole.session)))
     order = placed["order"][0]
@@ -71,12 +71,12 @@ def rows_of(whole: Large, events: pl.Series) -> pl.DataFrame:
 
 
 def _marks(whole: Large, events: pl.DataFrame, fetch: Fetch) -> pl.DataFrame:
-    """`event, copy` of the events that share their id with another."""
+    """`event, copy` of the events that came before."""
     ids = events["id"].drop_nulls().sort()  # sorting takes a fraction of the memory that hashing does
     again = ids.filter(ids == ids.shift()).unique()
     twice = events.filter(pl.col("id").is_in(again.implode())).select("event", "seq")
     rows = rows_of(whole, twice["event"]).join(twice, on="event", how="left", maintain_order="left")
-    return copies(rows, fetch).select("event", "copy")
+    return marks(events.with_columns(session=_named(whole.session)), rows, fetch)
 
 
 def _steps(events: pl.DataFrame, sources: pl.DataFrame, skew: float) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from analyzer.findings.kept import anew
 from analyzer.frames import RECORDED
 from analyzer.read.spilled import large
 from analyzer.read.spilled.large import sizes_of
+from analyzer.replay.place import again_key
 
 SHOWN = ("call_sightings", "result_sightings")
 BIG = (*SHOWN, "messages")
@@ -91,7 +92,12 @@ class Seen:
         kind = pl.when(pl.col("kind") == "broken").then(pl.lit("broken")).otherwise(pl.lit("whole"))
         columns = ("event", "source", "number", "time")
         self._events.append(
-            rows.select(*columns, kind=kind.cast(_KINDS), id=hashed("event_id", 5), turn=hashed("turn", 4))
+            rows.select(
+                *columns,
+                kind=kind.cast(_KINDS),
+                id=pl.coalesce(hashed("event_id", 5), again_key()),
+                turn=hashed("turn", 4),
+            )
         )
         self.turn_names.append(anew(rows.select("turn").drop_nulls().unique()))
         begun = rows.filter(pl.col("type").str.ends_with("turn.created"))

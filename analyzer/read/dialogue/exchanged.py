@@ -16,6 +16,7 @@ from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
 _REFUSED = 400
+_MOST = 1 << 16  # responses that are remembered
 R = TypeVar("R", bound=Recorded)
 P = TypeVar("P")
 
@@ -27,6 +28,8 @@ class Exchanged:
         self._rows = rows
         self._dialogue = dialogue
         self._end = end
+        self._sessions: dict[tuple[object, int, int], str | None] = {}
+        """The sessions of exchanges with a time, by what tells a copy of one."""
 
     def append(
         self,
@@ -49,6 +52,12 @@ class Exchanged:
         self._rows.faults += [(place.event, None, *fault) for fault in faults]
         self._end()
         self._dialogue.forget()
+        key = (place.when, place.length, hash(response and response.frames))
+        if place.when is not None and response is not None and says_something(response) and key in self._sessions:
+            # Written again, as where a collector tried twice: no other session that began alike.
+            self._dialogue.move(_of(place, request or response))
+            self._dialogue.cursor.event("request", "request", self._sessions[key])
+            return
         before = self._dialogue.cursor.next
         if asked is not None and request is not None:
             ask(asked, _of(place, request))
@@ -69,6 +78,9 @@ class Exchanged:
         if self._dialogue.cursor.next == before:
             self._dialogue.move(place)
             self._dialogue.cursor.event("request", "request", None)
+        self._sessions[key] = self._dialogue.session
+        if len(self._sessions) > _MOST:
+            del self._sessions[next(iter(self._sessions))]
 
 
 def _of(place: Place, body: Body[Any]) -> Place:

@@ -1,6 +1,7 @@
 """An event was delivered more than once.
 
-What it says: how many events of the session came again with the same id and the same content, as after a reconnect.
+What it says: how many events of the session came again with the same id and the same content, as after a reconnect;
+where events have no ids, how many stand in records that were written again, byte for byte and with the same time.
 Why it matters: the copies are folded before anything else is looked at. A consumer that does not fold them runs a call
 twice.
 Bad:
@@ -15,10 +16,13 @@ Good:
     call c1 get_order {"id":"ord_204418"}
     result c1 ok {}
     end
-Blind spots: events without an id cannot be told from events that happened twice.
+Blind spots: without an id or a time finer than seconds, and in the pieces of a stream, what was recorded twice cannot
+be told from what happened twice. Neither can copies be told that differ in a byte.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import polars as pl
 
@@ -42,14 +46,29 @@ def check(trace: Trace) -> pl.DataFrame:
             "session": row["session"],
             "event": row["event"],
             "pointer": "",
-            "keyword": "event_id",
-            "message": f"{_events(row['count'])} delivered again with the same content, "
-            f"the first being {row['event_id']} ({row['type']}); the copies are folded.",
-            "hint": "Consumers must drop repeats by event id before they act on a call.",
+            **(_by_id(row) if row["event_id"] is not None else _by_time(row)),
             "related": [place(row["first"], "", "first delivery")] if row["first"] is not None else None,
         }
         for row in rows.sort("event").iter_rows(named=True)
     )
+
+
+def _by_id(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        "keyword": "event_id",
+        "message": f"{_events(row['count'])} delivered again with the same content, "
+        f"the first being {row['event_id']} ({row['type']}); the copies are folded.",
+        "hint": "Consumers must drop repeats by event id before they act on a call.",
+    }
+
+
+def _by_time(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        "keyword": "time",
+        "message": f"{_events(row['count'])} recorded again, byte for byte and at the same time, the first being of "
+        f"type {row['type']}; the copies are folded.",
+        "hint": "Look at what collects the log: a batch that it sends twice stands in the log twice.",
+    }
 
 
 def _events(count: int) -> str:
