@@ -223,11 +223,13 @@ def codex(session: Session) -> Iterator[Json]:
 
 
 def mcp(session: Session) -> Iterator[Json]:
-    said = 0
+    said, count = 0, 0
 
     def written(way: str, message: Json) -> Json:
+        nonlocal count
+        count += 1
         return {
-            "ts": when(said),
+            "ts": when(count),
             "server": f"garden-{session.name}",
             "dir": way,
             "msg": {"jsonrpc": "2.0", **message},
