@@ -12,9 +12,10 @@ import polars as pl
 from analyzer import frames
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
-from analyzer.findings.assemble import assemble
-from analyzer.findings.details import MADE_OF, details_of
-from analyzer.findings.listing import foremost, listed
+from analyzer.findings.assemble import packed
+from analyzer.findings.details import ASKED, MADE_OF, details_of
+from analyzer.findings.listing import foremost
+from analyzer.findings.naming import named
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.frames import Frames
@@ -65,20 +66,24 @@ def audit_partition(
     same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
     `keep_frames` says so. With `details` what a page shows beside the findings is in it too (DETAILS), which is little.
     `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` and
-    `repairers` keep what other partitions have found out about the same schemas.
+    `repairers` keep what other partitions have found out about the same schemas. `recorded` is empty afterwards.
     """
     with redacting(redaction):  # another process knows nothing of it
         trace = conclude(
             recorded, contracts=contracts, settings=settings, fetch=fetch, session=session, final=final, store=store
         )
         hits, crashes = run(rules, trace)
-        hits, beyond = foremost(with_repairs(settle(hits), trace, repairers), trace, settings.max_findings)
-        found = assemble(hits, trace)
+        trace.made.clear()
+        hits = settle(hits)
+        blocks, beyond = foremost(with_repairs(hits, trace, repairers), trace, settings.max_findings)
+        found = packed(blocks, trace)
+        del hits, blocks
     answer = kept_of(trace, keep_frames=keep_frames)
     if details:
-        answer |= details_of({name: getattr(trace, name) for name in MADE_OF}, found)
-    answer["found"], answer["unlisted"] = listed(found, settings.max_findings, beyond)
+        answer |= details_of({name: getattr(trace, name) for name in MADE_OF}, found.select(*ASKED))
     answer["counts"] = counts_of(trace)
+    del trace  # where findings are many, they are most of what there is
+    answer["found"], answer["unlisted"] = named(found, settings.max_findings, beyond)
     return answer, [(crash.rule.code, crash.error) for crash in crashes]
 
 
@@ -110,7 +115,7 @@ def conclude(
     store: SchemaStore | None = None,
     stated: tuple[pl.DataFrame, pl.DataFrame] | None = None,
 ) -> Trace:
-    """The trace of one partition: everything up to the rules.
+    """The trace of one partition: everything up to the rules. `recorded` is empty afterwards.
 
     Of a part of a session, `stated` are SESSIONS and TURNS of the whole.
     """
@@ -120,11 +125,14 @@ def conclude(
             for name, frame in recorded.items()
         }
     store = store.bounded() if store is not None else SchemaStore(assert_formats=settings.assert_formats)
-    placed = place(recorded, fetch)
-    shown_calls, shown_results = scoped(placed["call_sightings"], placed["result_sightings"])
+    placed, sources = place(recorded, fetch), recorded["sources"]
+    recorded.clear()  # nothing is held twice: of many calls there is as much as of what they come to
+    shown_calls, shown_results = scoped(placed.pop("call_sightings"), placed.pop("result_sightings"))
     call_rows, call_sightings = fold_calls(shown_calls)
     result_rows, result_sightings = fold_results(shown_results)
+    del shown_calls, shown_results
     calls, results = pair(call_rows, result_rows)
+    del call_rows, result_rows
     if stated is None:
         turns = turns_of(placed["events"], placed["turn_states"])
         sessions = sessions_of(placed["events"], placed["session_states"], calls)
@@ -158,7 +166,7 @@ def conclude(
     schemas, facts = store.frames(advertised | set(files["schema_id"]), advertised=advertised)
     return Trace(
         settings=settings,
-        sources=recorded["sources"],
+        sources=sources,
         events=placed["events"],
         faults=pl.concat([placed["faults"], faults]),
         session_states=placed["session_states"],

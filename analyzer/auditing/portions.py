@@ -24,23 +24,30 @@ class Portions:
         self._sparse = False
 
     def of(self, recorded: Frames) -> Iterator[Frames]:
-        """The recorded frames of whole sessions, in one or more portions: `learn` from each before the next."""
+        """The recorded frames of whole sessions, in one or more portions: `learn` from each before the next.
+
+        `recorded` is empty afterwards.
+        """
         count = max(-(-weight_of(recorded) // PORTION), 1)
         # To cut at all has its price, what all rules ask of any frame; and where calls are few, so are findings.
         if count > 1 and _calls(recorded) * FEW < recorded["events"].height:
             count = 1
+        if count > 1:  # a session is judged whole
+            count = min(count, recorded["events"]["session"].n_unique())
         number = 0
         while number < count:
             until = count if self._sparse else number + 1
-            mine = recorded if until - number == count else sessions_among(recorded, range(number, until), count)
+            mine = recorded.copy() if until - number == count else sessions_among(recorded, range(number, until), count)
             number = until
+            if number == count:
+                recorded.clear()
             if count == 1 or any(rows.height for name, rows in mine.items() if name != "tables"):
                 yield mine
 
-    def learn(self, recorded: Frames, answer: Answered) -> None:
-        """Take note of how much was found in a portion."""
+    def learn(self, events: int, answer: Answered) -> None:
+        """Take note of how much was found in a portion of so many events."""
         found = answer[0]["found"].height + answer[0]["unlisted"]["count"].sum()
-        self._sparse = found * _DENSE < recorded["events"].height
+        self._sparse = found * _DENSE < events
 
 
 def _calls(recorded: Frames) -> int:

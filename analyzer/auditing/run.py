@@ -290,9 +290,10 @@ def _answers(
         yield work({**lot.load(), "sources": inputs}, **kept)
     else:
         for mine in portions.of(lot.load()):
-            answer = work({**mine, "sources": inputs}, **kept)
-            portions.learn(mine, answer)
-            del mine
+            events = mine["events"].height
+            mine["sources"] = inputs
+            answer = work(mine, **kept)
+            portions.learn(events, answer)
             yield answer
             del answer
 

@@ -15,12 +15,13 @@ from analyzer.config import Suppression
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.spelling import unmatched
 from analyzer.errors import AnalyzerError, InputError
-from analyzer.findings.assemble import assemble, ordered
+from analyzer.findings.assemble import assemble
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.kept import SAME
-from analyzer.findings.listing import cut, listed, places_of, told
+from analyzer.findings.listing import cut, listed, places_of
+from analyzer.findings.naming import ordered
 from analyzer.findings.precedence import settle, settle_across
-from analyzer.findings.stated import stated
+from analyzer.findings.stated import stated, told
 from analyzer.findings.suppress import suppress
 from analyzer.frames import Frames
 from analyzer.read.sources.files import Source

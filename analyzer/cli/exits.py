@@ -57,4 +57,4 @@ def strange_json(audit: Audit, apart: Sequence[str | None] = ()) -> list[str]:
 def _deciding(audit: Audit, fail_on: str) -> bool:
     from analyzer.findings.deciding import deciding
 
-    return not audit.findings.filter(deciding(fail_on)).is_empty()
+    return bool(audit.findings.select(deciding(fail_on).any()).item())

@@ -29,6 +29,8 @@ _SHOWN = ("call", "call_id", "seq", "pointer", "outcome")
 
 MADE_OF = ("events", "sessions", "turns", "calls", "results", "offers", "verdicts", "contracts")
 """The frames that details are made of."""
+ASKED = ("session", "call_id", "seq", "severity")
+"""What is asked of FINDINGS."""
 
 DETAILS: dict[str, pl.Schema] = {
     "told_calls": pl.Schema(
@@ -70,7 +72,7 @@ DETAILS: dict[str, pl.Schema] = {
 
 
 def details_of(frames: Frames, found: pl.DataFrame) -> Frames:
-    """DETAILS of the frames of whole sessions and what was found in them (FINDINGS)."""
+    """DETAILS of the frames of whole sessions and what was found in them (ASKED)."""
     spans = _spans(frames, found)
     drawn = drawn_of(spans)
     answers = (

@@ -7,23 +7,22 @@ can be cut one by one and again together, with the same outcome.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from analyzer.findings.assemble import placed
-from analyzer.findings.stated import stated
+from analyzer.findings.owners import placed
 from analyzer.trace import Trace
 
-_CLASS = ("rule", "slug", "severity", "confidence")
-UNLISTED = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "count": pl.Int64()})
+CLASS = ("rule", "slug", "severity", "confidence")
+"""By what findings are counted."""
+UNLISTED = pl.Schema({**dict.fromkeys(CLASS, pl.String()), "count": pl.Int64()})
 """What is counted and not listed."""
-TAKEN = pl.Schema({**dict.fromkeys(_CLASS, pl.String()), "kept": pl.Int64(), "count": pl.Int64()})
+TAKEN = pl.Schema({**dict.fromkeys(CLASS, pl.String()), "kept": pl.Int64(), "count": pl.Int64()})
 """What came first in the order of the report: made findings, and counted only."""
 _ALL_LISTED, _NONE_TAKEN = UNLISTED.to_frame(), TAKEN.to_frame()
 
-SLUG = "findings-not-listed"
-
+_BLOCK = 25_000  # hits that are made findings together
 _LAST = 1 << 62  # findings without a place come last
 
 
@@ -32,36 +31,39 @@ def listed(found: pl.DataFrame, most: int, unlisted: pl.DataFrame | None = None)
     before = _ALL_LISTED if unlisted is None else unlisted
     if found.height <= most and before.is_empty():
         return found, before
-    here = found.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64)).cast(dict.fromkeys(_CLASS, pl.String()))
-    counts = before.group_by(_CLASS).agg(pl.col("count").sum()).join(here, on=_CLASS, how="full", coalesce=True)
-    counts = counts.fill_null(0).with_columns(all=pl.col("count") + pl.col("here")).sort(_CLASS)
+    here = found.group_by(CLASS).agg(here=pl.len().cast(pl.Int64)).cast(dict.fromkeys(CLASS, pl.String()))
+    counts = before.group_by(CLASS).agg(pl.col("count").sum()).join(here, on=CLASS, how="full", coalesce=True)
+    counts = counts.fill_null(0).with_columns(all=pl.col("count") + pl.col("here")).sort(CLASS)
     share = _share(counts["all"], most)
     left = (pl.col("all") - pl.min_horizontal("here", pl.lit(share))).alias("count")
-    kept = found.filter(pl.int_range(pl.len()).over(_CLASS) < share)
-    return kept, counts.select(*_CLASS, left).filter(pl.col("count") > 0)
+    kept = found.filter(pl.int_range(pl.len()).over(CLASS) < share)
+    return kept, counts.select(*CLASS, left).filter(pl.col("count") > 0)
 
 
 def foremost(
     hits: pl.DataFrame, trace: Trace, most: int, before: pl.DataFrame | None = None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Of HITS those of which `most` findings may be listed, and UNLISTED: making findings of hits takes most memory.
+) -> tuple[Iterator[pl.DataFrame], pl.DataFrame]:
+    """Of HITS those of which `most` findings may be listed, in blocks, and UNLISTED: findings take most memory.
 
     All hits at the place where a class is cut are kept, for their order is known when they are findings. Of hits that
     come after others, `before` are TAKEN.
     """
     before = _NONE_TAKEN if before is None else before
     if hits.height + int(before.select(pl.sum_horizontal("kept", "count").sum()).item()) <= most:
-        return hits, _ALL_LISTED
-    here = hits.group_by(_CLASS).agg(here=pl.len().cast(pl.Int64))
-    counts = before.join(here, on=_CLASS, how="full", coalesce=True).fill_null(0)
+        return hits.iter_slices(_BLOCK), _ALL_LISTED
+    here = hits.group_by(CLASS).agg(here=pl.len().cast(pl.Int64))
+    counts = before.join(here, on=CLASS, how="full", coalesce=True).fill_null(0)
     share = _share(counts.select(pl.sum_horizontal("kept", "count", "here")).to_series(), most)
-    taken = hits.select(_CLASS).join(before, on=_CLASS, how="left", maintain_order="left")["kept"].fill_null(0)
-    order = pl.struct(pl.col("first_event", "seq").fill_null(_LAST)).rank("min").over(_CLASS)
-    ranked = pl.concat([hits.select(_CLASS), placed(hits, trace)], how="horizontal").select(order).to_series()
-    kept = hits.filter(taken + ranked <= share)
-    left = here.join(kept.group_by(_CLASS).agg(kept=pl.len().cast(pl.Int64)), on=_CLASS, how="left")
-    left = left.select(*_CLASS, count=pl.col("here") - pl.col("kept").fill_null(0))
-    return kept, left.filter(pl.col("count") > 0).sort(_CLASS)
+    taken = hits.select(CLASS).join(before, on=CLASS, how="left", maintain_order="left")["kept"].fill_null(0)
+    order = pl.struct(pl.col("first_event", "seq").fill_null(_LAST)).rank("min").over(CLASS)
+    ranked = pl.concat([hits.select(CLASS), placed(hits, trace)], how="horizontal").select(order).to_series()
+    mine = taken + ranked <= share
+    kept = hits.select(CLASS).filter(mine).group_by(CLASS).agg(kept=pl.len().cast(pl.Int64))
+    left = here.join(kept, on=CLASS, how="left")
+    left = left.select(*CLASS, count=pl.col("here") - pl.col("kept").fill_null(0))
+    starts = range(0, hits.height, _BLOCK)
+    blocks = (hits.slice(since, _BLOCK).filter(mine.slice(since, _BLOCK)) for since in starts)
+    return blocks, left.filter(pl.col("count") > 0).sort(CLASS)
 
 
 def with_more(taken: pl.DataFrame, found: pl.DataFrame, left: pl.DataFrame) -> pl.DataFrame:
@@ -69,10 +71,10 @@ def with_more(taken: pl.DataFrame, found: pl.DataFrame, left: pl.DataFrame) -> p
     zero = pl.lit(0, pl.Int64)
     more = [
         taken,
-        found.group_by(_CLASS).agg(kept=pl.len().cast(pl.Int64)).with_columns(count=zero).select(list(TAKEN)),
+        found.group_by(CLASS).agg(kept=pl.len().cast(pl.Int64)).with_columns(count=zero).select(list(TAKEN)),
         left.with_columns(kept=zero).select(list(TAKEN)),
     ]
-    return pl.concat(more).group_by(_CLASS).agg(pl.col("kept", "count").sum()).sort(_CLASS)
+    return pl.concat(more).group_by(CLASS).agg(pl.col("kept", "count").sum()).sort(CLASS)
 
 
 def _share(counts: Iterable[int], most: int) -> int:
@@ -86,24 +88,6 @@ def _share(counts: Iterable[int], most: int) -> int:
     return max(share, 1)
 
 
-def told(unlisted: pl.DataFrame) -> pl.DataFrame:
-    """A finding for each class that is not listed whole: of its rule, severity and confidence, so that it decides."""
-    rows = [
-        {
-            "rule": rule,
-            "slug": SLUG,
-            "severity": severity,
-            "confidence": confidence,
-            # In the name of the finding: a baseline must not take a greater number for the one it knows.
-            "keyword": f"{severity} {confidence} {count}",
-            "message": f"{count} more findings of {rule} ({slug}, {severity}, {confidence}) are counted, not listed.",
-            "hint": "Audit fewer sessions at once, or raise the setting max_findings, to have them listed.",
-        }
-        for rule, slug, severity, confidence, count in unlisted.iter_rows()
-    ]
-    return stated(rows)
-
-
 def places_of(found: pl.DataFrame, part: int) -> pl.DataFrame:
     """Of FINDINGS with `first_event` in the order of the report what says which are listed: `part`, `row`, their order.
 
@@ -112,7 +96,7 @@ def places_of(found: pl.DataFrame, part: int) -> pl.DataFrame:
     of_none = pl.when(pl.col("first_event").is_null())
     pointer = pl.col("location").struct.field("pointer")
     return found.select(
-        pl.col(_CLASS).cast(pl.Categorical),
+        pl.col(CLASS).cast(pl.Categorical),
         *("first_event", "seq"),
         pointer=of_none.then(pointer),
         fingerprint=of_none.then("fingerprint"),
@@ -125,7 +109,7 @@ def cut(places: pl.DataFrame, most: int, unlisted: pl.DataFrame) -> tuple[pl.Dat
     """`part` and `row` of the findings that will be listed in any case, as `listed` leaves the findings themselves."""
     by = ("first_event", "seq", "pointer", "fingerprint", "part", "row")
     order = places.select(pl.arg_sort_by(by, nulls_last=True)).to_series()
-    kept, left = listed(places.select(*_CLASS, "part", "row")[order], most, unlisted)
+    kept, left = listed(places.select(*CLASS, "part", "row")[order], most, unlisted)
     return kept.select("part", "row"), left
 
 

@@ -25,8 +25,9 @@ def settle(hits: pl.DataFrame) -> pl.DataFrame:
             continue
         mine = pl.col(key).is_not_null() & (pl.col("severity") != "info")
         rank = pl.when(mine).then(pl.col("rule").replace_strict(ranks, default=None, return_dtype=pl.Int64))
-        best = pl.col("_rank").min().over(key)
-        hits = hits.with_columns(_rank=rank).filter(pl.col("_rank").is_null() | (pl.col("_rank") == best)).drop("_rank")
+        best = pl.col("rank").is_null() | (pl.col("rank") == pl.col("rank").min().over(key))
+        told = hits.select(key, rank=rank).select(best).to_series()
+        hits = hits if told.all() else hits.filter(told)  # to filter is to hold them twice
     return _request_shapes(hits)
 
 

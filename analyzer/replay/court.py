@@ -37,6 +37,7 @@ _JUDGED = {"place": pl.UInt32, "verdict_is": pl.String, "reason": pl.String, "pa
 _FAULTS = pl.Schema({**FAULTS, "seq": pl.Int64()})
 _NO_VIOLATIONS, _NO_FAULTS = VIOLATIONS.to_frame(), _FAULTS.to_frame()
 _CAREFUL, _PLAIN, _VALID, _UNJUDGED = range(4)
+_MANY = 20_000  # violations held as Python's values
 
 
 class _Owed(NamedTuple):
@@ -68,6 +69,7 @@ class Court:
         self._spoiled = _spoiled(faults)
         self._verdicts: list[pl.DataFrame] = []
         self._violations: list[tuple[Any, ...]] = []
+        self._told: list[pl.DataFrame] = []
         self._faults: list[tuple[Any, ...]] = []
         self._count = 0
         # What schemas expect is said again and again; what payloads hold is not.
@@ -97,9 +99,18 @@ class Court:
         """What was judged, in the columns of VERDICTS that a judgement knows, with its VIOLATIONS and FAULTS."""
         return (
             self._verdicts,
-            pl.DataFrame(self._violations, schema=VIOLATIONS, orient="row") if self._violations else _NO_VIOLATIONS,
+            self._all_violations(),
             pl.DataFrame(self._faults, schema=_FAULTS, orient="row") if self._faults else _NO_FAULTS,
         )
+
+    def _all_violations(self) -> pl.DataFrame:
+        self._frame_violations()
+        return pl.concat(self._told, rechunk=True) if self._told else _NO_VIOLATIONS
+
+    def _frame_violations(self) -> None:
+        if self._violations:
+            self._told.append(pl.DataFrame(self._violations, schema=VIOLATIONS, orient="row"))
+            self._violations.clear()
 
     def _side(self, owed: pl.DataFrame, role: str, side: str) -> None:
         owed = owed.with_row_index("place")
@@ -238,6 +249,8 @@ class Court:
     def _explain(self, verdict: int, schema: str | None, value: Any) -> None:
         if schema is None:
             return
+        if len(self._violations) > _MANY:  # in a frame they take a fifth of the memory
+            self._frame_violations()
         for position, failure in enumerate(self._store.judge(schema).violations(value, limit=MOST_TOLD)):
             self._violations.append(
                 (

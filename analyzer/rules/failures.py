@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import polars as pl
 
 from analyzer.rules.sentence import lookalikes
@@ -9,6 +11,7 @@ from analyzer.trace import Trace, shared
 
 _EXTRA = ("additionalProperties", "unevaluatedProperties", "propertyNames")
 _SHOWN = 3
+_AT_ONCE = 50_000  # verdicts
 
 
 def _cut(column: str) -> pl.Expr:
@@ -26,6 +29,14 @@ def failed_members() -> pl.Expr:
 @shared
 def failure_words(trace: Trace) -> pl.DataFrame:
     """One row per verdict with violations: `verdict`, `words` (of the first few), `failed` (how many)."""
+    violations = trace.violations.sort("verdict", "position")
+    # All sentences are made of each failure before one is chosen: not of all failures at once.
+    verdicts = violations["verdict"].rle_id()
+    starts = [verdicts.search_sorted(each) for each in range(0, max(verdicts.n_unique(), 1), _AT_ONCE)]
+    return pl.concat(_words(violations[since:until]) for since, until in pairwise([*starts, violations.height]))
+
+
+def _words(violations: pl.DataFrame) -> pl.DataFrame:
     keyword, expected, actual = pl.col("keyword"), _cut("expected"), _cut("actual")
     where = pl.col("where")
     value = pl.concat_str(where, pl.lit(" is "), actual.fill_null("something else"))
@@ -33,7 +44,7 @@ def failure_words(trace: Trace) -> pl.DataFrame:
         pl.when(keyword.is_in(["required", "dependentRequired"]))
         .then(pl.concat_str(where, pl.lit(" is missing")))
         .when(keyword.is_in(_EXTRA))
-        .then(pl.concat_str(where, lookalikes(trace.violations["member"]), pl.lit(" is not in the schema")))
+        .then(pl.concat_str(where, lookalikes(violations["member"]), pl.lit(" is not in the schema")))
         .when(keyword == "type")
         .then(pl.concat_str(value, pl.lit(" where the schema wants "), expected.str.replace_all('"', "", literal=True)))
         .when(keyword.is_in(["enum", "const"]))
@@ -46,8 +57,7 @@ def failure_words(trace: Trace) -> pl.DataFrame:
     )
     at = failed_members()
     return (
-        trace.violations.sort("verdict", "position")
-        .with_columns(where=pl.when(at == "").then(pl.lit("the whole payload")).otherwise(at))
+        violations.with_columns(where=pl.when(at == "").then(pl.lit("the whole payload")).otherwise(at))
         .select("verdict", said=said.fill_null(where + " fails"))
         .group_by("verdict", maintain_order=True)
         .agg(pl.col("said").head(_SHOWN).str.join("; ").alias("words"), pl.len().cast(pl.Int64).alias("failed"))

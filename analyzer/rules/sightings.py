@@ -15,4 +15,5 @@ def staged(trace: Trace, frame: Literal["call_sightings", "result_sightings"], s
     sightings: pl.DataFrame = getattr(trace, frame)
     if not trace.holds(f"{frame}.stage={stage}"):
         return sightings.clear()
-    return sightings.filter(sightings["stage"] == stage)
+    mine = sightings["stage"] == stage
+    return sightings if mine.all() and not mine.null_count() else sightings.filter(mine)

@@ -10,7 +10,8 @@ import pytest
 
 from analyzer import Settings, audit
 from analyzer.cli import main
-from analyzer.findings.listing import SLUG, UNLISTED, listed
+from analyzer.findings.listing import UNLISTED, listed
+from analyzer.findings.stated import NOT_LISTED
 from tests.hostile.running import faults, report_formats, run
 from tests.hostile.wire import session
 
@@ -35,8 +36,8 @@ def test_what_is_beyond_is_counted_exactly_and_told_by_rule(tmp_path: Path) -> N
     whole = audit([str(file)])
     assert whole.summary["not_listed"] == {}
     cut = audit([str(file)], settings=Settings(max_findings=20))
-    told = cut.findings.filter(slug=SLUG)
-    kept = cut.findings.filter(pl.col("slug") != SLUG)
+    told = cut.findings.filter(slug=NOT_LISTED)
+    kept = cut.findings.filter(pl.col("slug") != NOT_LISTED)
     assert kept.filter(~pl.col("rule").str.starts_with("TOOL")).height <= 20  # rules of the fleet have their own
     before, after = (dict(each["rule"].value_counts().iter_rows()) for each in (whole.findings, kept))
     left = cut.summary["not_listed"]

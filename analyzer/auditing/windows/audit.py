@@ -16,8 +16,9 @@ from analyzer.auditing.windows.owning import keys_of, own_part
 from analyzer.auditing.windows.written import Written
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore
-from analyzer.findings.assemble import dressed, placed
+from analyzer.findings.assemble import dressed
 from analyzer.findings.listing import foremost
+from analyzer.findings.owners import placed
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.frames import FAULTS, RECORDED, Frames
@@ -29,7 +30,6 @@ from analyzer.rules.engine import run
 from analyzer.trace import Settings, Trace
 
 _HERE = ("window", "near", "once")
-_AT_ONCE = 50_000  # hits that are made findings together
 
 
 def audit_large(
@@ -102,9 +102,8 @@ def _take_found(  # noqa: PLR0917 - a window, and what judges it
     if number == len(index.windows) - 1:
         own = own.fill_null(value=True)  # of the session and no event
     hits = with_repairs(hits.filter(own), trace, repairers)
-    hits, beyond = foremost(hits, trace, trace.settings.max_findings, ending.taken)
-    pieces = (dressed(hits.slice(since, _AT_ONCE), trace, since) for since in range(0, hits.height, _AT_ONCE))
-    ending.take_found(pieces, beyond, keys_of(trace.calls, "call"))
+    blocks, beyond = foremost(hits, trace, trace.settings.max_findings, ending.taken)
+    ending.take_found(dressed(blocks, trace), beyond, keys_of(trace.calls, "call"))
     return [(crash.rule.code, crash.error) for crash in crashes]
 
 

@@ -15,8 +15,10 @@ from analyzer.auditing.windows.index import Index
 from analyzer.auditing.windows.owning import keyed, keys_of
 from analyzer.auditing.windows.session import GLOBAL, Numbers, odd_rows, session_trace, told_of
 from analyzer.auditing.windows.shelf import Shelf
-from analyzer.findings.assemble import DRESSED, dressed, named
-from analyzer.findings.listing import TAKEN, UNLISTED, listed, with_more
+from analyzer.findings.assemble import DRESSED, dressed
+from analyzer.findings.listing import TAKEN, UNLISTED, with_more
+from analyzer.findings.naming import named
+from analyzer.findings.packed import Packed
 from analyzer.frames import VERDICTS, VIOLATIONS, Frames
 from analyzer.read.spilled.spill import Large
 from analyzer.rules.catalogue import Rule
@@ -104,8 +106,7 @@ class Ending:
         self._crashed.update((crash.rule.code, crash.error) for crash in crashes)
         answer = {name: frame for name, frame in self._globals.items() if name not in GLOBAL or name in KEPT}
         hits = pl.concat([hits, *told])
-        trace = told_of(trace, hits, self._whole, self._index)
-        late = dressed(hits, trace)
+        late = dressed([hits], told_of(trace, hits, self._whole, self._index))
         answer["found"], answer["unlisted"] = self._listed(late, numbers)
         answer["counts"] = self._counts()
         answer |= {name: self._shelf.whole(name) for name in ("retries", "strays", "offer_events")}
@@ -135,14 +136,16 @@ class Ending:
             self._shelf.put("found", keyed(found.drop("schema_id"), calls, "call"))
         self._told_once = pl.concat(told).unique()
 
-    def _listed(self, late: pl.DataFrame, numbers: Numbers) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _listed(self, late: Iterable[pl.DataFrame], numbers: Numbers) -> tuple[pl.DataFrame, pl.DataFrame]:
         ordinals = numbers.calls.select("call", "ordinal")
-        found = [
-            rows.drop("ordinal").join(ordinals, on="call", how="left", maintain_order="left").select(list(DRESSED))
-            for rows in self._shelf.each("found")
-        ]
+        found = Packed(DRESSED)
+        for rows in self._shelf.each("found"):
+            mine = rows.drop("ordinal").join(ordinals, on="call", how="left", maintain_order="left")
+            found.add(mine.select(list(DRESSED)))
+        for rows in late:
+            found.add(rows)
         left = self.taken.select(list(UNLISTED)).filter(pl.col("count") > 0)
-        return listed(named(pl.concat([*found, late])), self._settings.max_findings, left)
+        return named(found, self._settings.max_findings, left)
 
     def _counts(self) -> pl.DataFrame:
         """COUNTS of the windows, and what is counted once in a session."""
