@@ -24,6 +24,7 @@ it says.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,36 +32,12 @@ import polars as pl
 
 from analyzer.rules.failures import accepted
 from analyzer.rules.hits import NONE, hits, joined, place
+from analyzer.rules.out.failure_texts import NAMES, OBJECT, OPENS, TELLS, said_failure
 from analyzer.rules.payloads import FLAGGED_WIRES, READERS, SHELLS, error_speakers, layers, short
 from analyzer.trace import Trace
 
-_OPENS = (
-    r"^\s*(?:Traceback \(most recent call last\)|(?:[A-Za-z0-9_.]*(?:Error|Exception)|error|ERROR|[Ff]atal|FATAL)"
-    r"\s?(?:\[[^\]]*\]|\([^)]*\))?:"
-    r"|(?:MCP error|Request failed|Failed to|Unable to|Tool (?:call|execution) failed)\b)"
-)
-_OBJECT = r'^\s*"?\s*\{'
-# A gate for objects, so that few are decoded: a member that says so. Quotes may be escaped, in text inside text.
-_Q = r'\\?"'
-_NAMES = (
-    rf"{_Q}(?:is_?[Ee]rror{_Q}\s*:\s*true|(?:success|ok|succeeded){_Q}\s*:\s*false"
-    rf"|(?:errors?|exception|error_?[Mm]essage|error_?[Cc]ode){_Q}\s*:\s*(?:{_Q}[^\"\\]|[{{\[]\s*[^\s}}\]]|true|-?[1-9])"
-    rf"|status{_Q}\s*:\s*{_Q}(?i:error|fail)|(?:status|status_?[Cc]ode|http_status|code){_Q}\s*:\s*[45][0-9][0-9]\b)"
-)
-_BESIDE = {
-    *("error", "errors", "error_code", "errorCode", "code", "type", "title", "message", "msg", "detail", "details"),
-    *("reason", "hint", "status", "statusCode", "status_code", "http_status", "success", "ok", "succeeded", "isError"),
-    *("is_error", "instance", "path", "retryable", "request_id", "requestId", "trace_id", "traceId", "timestamp"),
-    *("data", "result"),
-}
-_ERRORS = ("error", "errors", "error_message", "errorMessage", "error_code", "errorCode", "exception")
-# Words by which a text tells of a failure, however it is put.
-_TELLS = (
-    r"(?i)error|fail|exception|traceback|panic|denied|refus|reject|invalid|unable|not able|can(?:not|'t| not)"
-    r"|could ?n[o']t|not found|no such|not exist|missing|unknown|unsupported|not supported|unavailable|tim(?:ed|e) ?out"
-    r"|abort|cancel|forbidden|unauthori|not allowed|conflict|exceed|exit(?:ed)?\b.{0,20}[1-9]|sorry|wrong|problem"
-)
-_STATUS = ("status", "statusCode", "status_code", "http_status", "code")
+# Two lines that begin so are no message: somebody's log, or the list of errors that was asked for.
+_LINE = re.compile(r"(?im)^\s*\[?(?:error|warn(?:ing)?|info|debug|fatal)\b")
 
 
 def check(trace: Trace) -> pl.DataFrame:
@@ -70,12 +47,12 @@ def check(trace: Trace) -> pl.DataFrame:
 
 def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
     texts = trace.results["text"]
-    opens, container = (texts.str.contains(pattern) for pattern in (_OPENS, _OBJECT))
+    opens, container = (texts.str.contains(pattern) for pattern in (OPENS, OBJECT))
     if not (opens | container).any():
         return
     opening = trace.results.select("result", "tool", "wire", "success", "error", "text", opens=opens, object=container)
     gated = opening.filter(opens | container).filter(
-        pl.col("opens") | pl.col("text").str.slice(0, 2000).str.contains(_NAMES)
+        pl.col("opens") | pl.col("text").str.slice(0, 2000).str.contains(NAMES)
     )
     # Where a wire has a flag, one that was left out says success, too.
     told = gated.filter(pl.col("success").fill_null(pl.col("wire").is_in(FLAGGED_WIRES)), pl.col("error").is_null())
@@ -86,12 +63,13 @@ def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
     )
     rows = told.with_columns(opens=pl.col("opens") & ~readers).filter(
         ~apart,
-        pl.col("opens") | (pl.col("object") & pl.col("text").str.slice(0, 2000).str.contains(_NAMES)),
+        pl.col("opens") | (pl.col("object") & pl.col("text").str.slice(0, 2000).str.contains(NAMES)),
         ~pl.col("result").is_in(accepted(trace, told["result"]).implode()),
     )
     for result, output, prefixed in rows.select("result", "text", "opens").iter_rows():
         _, value = layers(output)
-        said = _failure(value) if isinstance(value, dict) else short(output.strip(), 60) if prefixed else None
+        alone = prefixed and len(_LINE.findall(output[:2000])) < 2
+        said = said_failure(value) if isinstance(value, dict) else short(output.strip(), 60) if alone else None
         if said:
             yield {
                 "result": result,
@@ -99,28 +77,6 @@ def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
                 "hint": "Report the failure where the wire has a place for it, with a readable reason.",
                 "keyword": "dressed",
             }
-
-
-def _failure(value: dict[str, Any]) -> str | None:
-    """What in an object says that it stands for a failure, or None."""
-    error = next((name for name in _ERRORS if value.get(name) not in (None, False, "", [], {}, 0)), None)
-    alone = value.keys() <= _BESIDE and value.get("data") in (None, [], {}) and value.get("result") in (None, [], {})
-    for name in ("isError", "is_error"):
-        if value.get(name) is True:
-            return f"{name} is true"
-    for name in ("success", "ok", "succeeded"):
-        if value.get(name) is False and (error or alone):
-            return f"{name} is false" + (f", {error} is {short(value[error], 40)}" if error else "")
-    status = value.get("status")
-    if isinstance(status, str) and status.casefold() in ("error", "failed", "failure") and (error or alone):
-        return f"status is {short(status)}"
-    for name in _STATUS:
-        code = value.get(name)
-        if name == "code" and not error and "message" not in value:
-            continue  # of what, nobody says
-        if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600 and (error or alone):
-            return f"{name} is {code}"
-    return f"{error} is {short(value[error], 40)}" if error and alone else None
 
 
 def _lost(trace: Trace) -> pl.DataFrame:
@@ -182,7 +138,7 @@ def _kept_back(trace: Trace) -> Iterator[dict[str, Any]]:
     )
     # A flag elsewhere says it, or `_lost` does.
     flagged = shown.filter(shown["success"].is_not_null() & (shown["stage"] != "executor"))["result"].drop_nulls()
-    silent = told.filter(~pl.col("text").str.contains(_TELLS), ~passed_on, ~pl.col("result").is_in(flagged.implode()))
+    silent = told.filter(~pl.col("text").str.contains(TELLS), ~passed_on, ~pl.col("result").is_in(flagged.implode()))
     tools = trace.results.select("result", "tool").filter(
         ~pl.col("tool").is_in(error_speakers(trace)).fill_null(value=False)
     )

@@ -16,7 +16,8 @@ Good:
     result c1 ok {"total":12}
     call c2 find_article
     result c2 ok Returns are free of charge.
-Blind spots: a text that begins as JSON does and cannot be decoded counts as cut (output-truncated), not as prose.
+Blind spots: a text that begins as JSON does and cannot be decoded counts as cut (output-schema-mismatch), not as prose.
+Where the wire has no flag for failures (Responses, chat, Codex), words that tell of one are a warning.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.hits import hits
+from analyzer.rules.out.failure_texts import UNTOLD, perhaps_failed
 from analyzer.rules.out.output_stringly import spelled
 from analyzer.rules.payloads import layers, opens_json, short
 from analyzer.rules.results import breaking
@@ -60,6 +62,7 @@ def check(trace: Trace) -> pl.DataFrame:
         .join(wanted.drop_nulls(), on="schema_id", maintain_order="left")
         .select("result", "verdict", "text", "wanted", "wire")
     )
+    failed = set(perhaps_failed(trace))
     found = []
     for result, verdict, text, kind, wire in rows.iter_rows():
         count, value = layers(text)
@@ -70,11 +73,14 @@ def check(trace: Trace) -> pl.DataFrame:
         promised = "an object" if kind == "object" else "a list"
         what = "JSON inside a code fence" if fenced else f"the text {short(value.strip(), 50)}"
         what = what if value.strip() else "empty"
+        untold = result in failed
         found.append(
             {
                 "result": result,
                 "verdict": verdict,
-                "message": f"The output is {what} where {promised} is promised{alone}.",
+                "message": f"The output is {what} where {promised} is promised{alone}{UNTOLD if untold else ''}.",
+                "severity": "warning" if untold else None,
+                "confidence": "likely" if untold else None,
                 "hint": "Return the promised value as JSON, and put words into a member of it.",
                 "keyword": "prose",
                 "instance_pointer": "",

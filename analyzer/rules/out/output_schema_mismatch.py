@@ -17,7 +17,8 @@ Good:
     result c1 ok {"total":12}
     call c2 get_order
     result c2 failed no such order
-Blind spots: without an output schema nothing is judged. Failed results owe no output.
+Blind spots: without an output schema nothing is judged. Failed results owe no output; where the wire has no flag for
+failures (Responses, chat, Codex), what reads as one is a warning.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.rules.failures import failure_words
+from analyzer.rules.out.failure_texts import UNTOLD, perhaps_failed
 from analyzer.rules.out.text_alone import STRUCTURED_SINCE, text_alone
 from analyzer.rules.payloads import cut_short, opens_json
 from analyzer.rules.results import breaking
@@ -48,6 +50,7 @@ def check(trace: Trace) -> pl.DataFrame:
     )
     broken = breaking(trace)
     texts = trace.results.filter(pl.col("result").is_in(broken["result"].implode())).select("result", "text")
+    failure = pl.col("result").is_in(perhaps_failed(trace).implode())
     open_ = [result for result, text in texts.iter_rows() if text and opens_json(text) and cut_short(text)]
     broken = broken.join(failure_words(trace), on="verdict", how="left", maintain_order="left").select(
         "result",
@@ -59,9 +62,11 @@ def check(trace: Trace) -> pl.DataFrame:
             .when(pl.col("payload") == "not_json")
             .then(pl.lit("the text is not JSON"))
             .otherwise(pl.col("words").fill_null("nothing that it could judge was returned")),
+            pl.when(failure).then(pl.lit(UNTOLD)).otherwise(pl.lit("")),
             pl.lit("."),
         ),
         hint=pl.lit("Validate before returning, or declare what the tool really returns."),
-        confidence=pl.when(pl.col("window") == "bracketed").then(pl.lit("likely")),
+        severity=pl.when(failure).then(pl.lit("warning")),
+        confidence=pl.when(failure | (pl.col("window") == "bracketed")).then(pl.lit("likely")),
     )
     return pl.concat([broken, missing], how="diagonal") if missing.height else broken
