@@ -183,16 +183,15 @@ class ClaudeCode(Adapter):
     ) -> None:
         """Say of sessions that are new whether the first of their rows, those of subagents aside, follows no other."""
         begun = self._known.begun
-        for session in dict.fromkeys(sessions):
-            if session is None or session in begun:
-                continue
-            for place in range(sessions.index(session), len(rows)):
-                row = rows[place]
-                if sessions[place] == session and row.uuid is not None and turns[place] is None:
-                    begun[session] = row.before is None
-                    if row.before is None:
-                        self._rows.session_states.add(event=events[place], session=session, begins=True)
-                    break
+        new = {session for session in dict.fromkeys(sessions) if session is not None and session not in begun}
+        if not new:
+            return
+        for event, row, session, turn in zip(events, rows, sessions, turns, strict=True):
+            if session in new and row.uuid is not None and turn is None:
+                new.remove(session)
+                begun[session] = row.before is None
+                if row.before is None:
+                    self._rows.session_states.add(event=event, session=session, begins=True)
 
     def _times(self, rows: list[Row]) -> list[str | None]:
         """When the rows were written; one without a time is as old as the one before it."""
@@ -232,7 +231,7 @@ class ClaudeCode(Adapter):
     ) -> None:
         """Append what rows say: messages with the calls and results in them, and models, compactions, tools beside."""
         contents = iter(contents_of([message.content for message in spoken if message is not None]))
-        said, agents, open_calls = self._rows.messages, self._agents, self._branches.open
+        said, agents, branches = self._rows.messages, self._agents, self._branches
         at = At(0, None, "item", "")
         for event, row, session, turn, message in zip(events, rows, sessions, turns, spoken, strict=True):
             if row.summary or self._boundary is not None:
@@ -257,7 +256,7 @@ class ClaudeCode(Adapter):
                 at.event, at.session, at.turn, at.reply, at.to = event, session, turn, message.id, "/message/content"
                 text = self._asked(content, at, row, message)
             if text is not None and not row.meta:
-                if open_calls and (isinstance(content, str) or content[0].type == "text"):
+                if branches.open and (isinstance(content, str) or content[0].type == "text"):
                     self._leave(row, event, session, turn)
                 role = message.role or row.type
                 said.append((event, session, turn, message.id, role, None, None, text, "/message/content", None))
@@ -281,7 +280,7 @@ class ClaudeCode(Adapter):
 
     def _asked(self, content: list[Block], at: At, row: Row, message: Message) -> str | None:
         """Append the calls and results of a message; what it says, if anything but results."""
-        spoken, open_calls = False, self._branches.open
+        spoken, branches = False, self._branches
         for index, block in enumerate(content):
             what = MEANINGS.get(block.type) or meaning(block)
             if what == "said":
@@ -294,15 +293,15 @@ class ClaudeCode(Adapter):
                 if block.name is not None and block.name.startswith(_PREFIX):
                     block.server_name, block.name = _server_of(block.name)
                 self._sightings.call(block, at, kind="mcp" if block.server_name is not None else None)
-                if open_calls:
+                if branches.open:
                     self._leave(row, at.event, at.session, at.turn)
                 if block.id and block.type == "tool_use":
-                    open_calls[block.id] = (row, block, at.session, at.turn)
+                    branches.call(row, block, at.session, at.turn)
             elif what == "result":
                 # what the model saw, beside what the tool returned
                 at.stage, at.emission = "echo" if block.type != "tool_result" else "message", None
                 self._sightings.result(block, at, beside=row.structured or row.structured_too)
-                open_calls.pop(block.tool_use_id, None)
+                branches.close(block.tool_use_id)
             else:
                 self._sightings.unknown(block, at)
         return words_of(content) if spoken else None

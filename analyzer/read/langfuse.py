@@ -17,7 +17,7 @@ from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import call_of, unpacked
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
-from analyzer.read.dialogue import Ask, Dialogue, Made, Said, run, unchosen
+from analyzer.read.dialogue import Ask, Dialogue, Said, Unrun, unchosen
 from analyzer.read.payloads import call_id_in, defined, is_step, messages_of, opened, replies_of, said_in, table_of
 from analyzer.read.rows import Rows
 from analyzer.read.values import contained, encoded
@@ -100,8 +100,8 @@ class Langfuse(RecordAdapter[Observation]):
         self._rows = rows
         self._dialogue = Dialogue(self.name, rows, said_in, executed=True)
         memory = rows.shared.setdefault(f"{self.name} calls", ({}, {}))
-        self._open: dict[str, list[Made]] = memory[0]
-        """The calls of a session that no observation shows to be run."""
+        self._open: dict[str, Unrun] = memory[0]
+        """By session the calls that no observation shows to be run."""
         self._runs: dict[tuple[str, str | None], int] = memory[1]
         self._memories = (self._dialogue,)
 
@@ -197,7 +197,7 @@ class Langfuse(RecordAdapter[Observation]):
         if one.toolCalls and not any(said.calls for said, _ in replies):
             calls = [call_of(each, "") for each in map(opened, one.toolCalls) if isinstance(each, dict)]
             at, replies = msgspec.structs.replace(here, opaque=True), [(Said("assistant", calls=calls), "")]
-        waiting = self._open.setdefault(session, [])
+        unrun = self._open.setdefault(session, Unrun())
         for nth, (said, to) in enumerate(replies):
             for call in said.calls:
                 if call.container == "absent":  # left out by the tracer
@@ -208,7 +208,7 @@ class Langfuse(RecordAdapter[Observation]):
             ids = [call.call_id for call in said.calls]
             reply = "+".join(map(str, ids)) if ids and all(ids) else f"{one.id}#{nth}" if nth else one.id
             self._dialogue.answer(said, at, native="GENERATION", to=to, reply=reply)
-            waiting += [each for each in self._dialogue.made if each not in waiting]
+            unrun.expect(self._dialogue.made)
 
     def _invoker(self, one: Observation, here: Place, session: str, messages: list[Any]) -> None:
         """A step that is given the conversation, runs the calls in it and adds their results."""
@@ -278,13 +278,8 @@ class Langfuse(RecordAdapter[Observation]):
 
     def _pair(self, session: str, call_id: str | None, name: str, text: str | None) -> tuple[str, str, str | None]:
         """What pairs a run with the model's call, its name without words of the tracer's own, and its emission."""
-        waiting, last = self._open.get(session, []), name.split()[-1:]
-        fitting = (
-            made
-            for made in waiting
-            if (made.call_id == call_id if call_id is not None else made.name and last == [made.name])
-        )
-        found = run(waiting, fitting, text)
+        unrun, words = self._open.get(session, Unrun()), name.split()
+        found = unrun.run(call_id, words[-1] if words else None, text) if words or call_id is not None else None
         if found is not None:
             return found.pair_id, found.name or name, found.emission
         if call_id is not None:

@@ -8,7 +8,7 @@ may be made of that. Beside an output it says whose output that is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import jmespath
@@ -22,6 +22,7 @@ from analyzer.pointer import join, resolve
 from analyzer.read import ADAPTERS
 from analyzer.read.adapter import Adapter
 from analyzer.read.cursor import Cursor, Place
+from analyzer.read.dialogue.waiting import Waiting
 from analyzer.read.records import Block
 from analyzer.read.recover import Unreadable, parse
 from analyzer.read.rows import Rows, event_number
@@ -31,6 +32,8 @@ _RESULT = ("output", "success", "error")
 _NOTABLE = ("call_id", "name", "arguments", *_RESULT, "text", "tools")
 _PLAIN = re.compile(r'(?:[A-Za-z_]\w*|"(?:[^"\\]|\\.)*")(?:\.(?:[A-Za-z_]\w*|"(?:[^"\\]|\\.)*")|\[\d+\])*')
 _STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|\[(\d+)\]|(\w+)')
+_Open = tuple[str, str | None]
+"""A call without a result: what pairs it with one, and its name."""
 _SURE = 2.0  # what the user wrote down is surer than any guess
 
 
@@ -70,7 +73,7 @@ class _Mapped(Adapter):
         self._source = source
         self._rows = rows
         self._cursor = Cursor(rows)
-        self._open: dict[str | None, list[tuple[str, str | None]]] = {}
+        self._open: dict[str | None, Waiting[_Open]] = {}
         self._counts: dict[tuple[str | None, str], int] = {}
 
     @classmethod
@@ -178,18 +181,19 @@ class _Mapped(Adapter):
             )
         if is_call:
             found["null"] = self._is_there(record, "arguments")
-            self._call(found, event, session, turn)
+            pair_id = self._call(found, event, session, turn)
         if is_result:
             if is_call:  # its result comes after it
                 event, _ = self._cursor.event(native, kind, session, **more)
-            self._result(found, event, session, turn, answers=is_call)
+            self._result(found, event, session, turn, answers=pair_id if is_call else None)
 
-    def _call(self, found: dict[str, Any], event: int, session: str | None, turn: str | None) -> None:
+    def _call(self, found: dict[str, Any], event: int, session: str | None, turn: str | None) -> str:
+        """Append a call; what pairs it with its result."""
         call_id, name = _text(found.get("call_id")), _text(found.get("name"))
         nth = self._counts.get((session, call_id or f"{name}#"), 0) + 1
         self._counts[session, call_id or f"{name}#"] = nth
         pair_id = call_id or f"{name}#{nth}"
-        self._open.setdefault(session, []).append((pair_id, name))
+        self._open.setdefault(session, Waiting(_keys_of)).add((pair_id, name))
         text, container = contained(found.get("arguments"))
         status = "unmapped" if text is None and not found["null"] else _text(found.get("status"))
         self._rows.call_sightings.add(
@@ -210,17 +214,20 @@ class _Mapped(Adapter):
             owed_by="unknown",
             pointer=self._at("arguments", "name"),
         )
+        return pair_id
 
     def _result(
-        self, found: dict[str, Any], event: int, session: str | None, turn: str | None, *, answers: bool
+        self, found: dict[str, Any], event: int, session: str | None, turn: str | None, *, answers: str | None
     ) -> None:
+        """Append a result; `answers` pairs it with the call in its own record."""
         call_id, name = _text(found.get("call_id")), _text(found.get("name"))
-        waiting = self._open.get(session, [])
-        pair_id = call_id
-        if call_id is None:
-            fitting = [each for each in waiting if name is None or each[1] == name]
-            pair_id = fitting[-1 if answers else 0][0] if fitting else f"{name}{UNASKED}"
-        waiting[:] = [each for each in waiting if each[0] != pair_id]
+        waiting = self._open.get(session, Waiting(_keys_of))
+        pair_id = answers or call_id
+        if pair_id is None:
+            first = waiting.first("any" if name is None else ("name", name))
+            pair_id = f"{name}{UNASKED}" if first is None else first[0]
+        while waiting.take(("pair", pair_id)) is not None:
+            pass  # all calls of an id
         success, error = found.get("success"), found.get("error")
         text, container = contained(found.get("output"))
         flag = success if isinstance(success, bool) else False if error is not None else None
@@ -261,3 +268,10 @@ def _pointer(expression: str) -> str:
     for quoted, index, name in _STEP.findall(expression):
         steps.append(msgspec.json.decode(f'"{quoted}"') if quoted else index or name)
     return join("", *steps)
+
+
+def _keys_of(call: _Open) -> Iterator[Hashable]:
+    pair_id, name = call
+    yield "any"
+    yield "name", name
+    yield "pair", pair_id

@@ -181,7 +181,8 @@ class Reader:
             self._broken(*place, pointer, fault, parsed.detail, parsed.at)
             return
         value, faults = parsed
-        scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in self._known_adapters]
+        tried = self._known_adapters if isinstance(value, dict | list) else ()
+        scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in tried]
         for score, name in sorted(scores, key=lambda pair: -pair[0]):
             if score > 0 and name != self._order[0]:
                 self._rows.need_source()  # another adapter knows what it saw of the source, and there may be more of it

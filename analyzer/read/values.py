@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -180,3 +180,17 @@ def microseconds(when: float) -> int | None:
         return None
     factor = 1 if abs(when) >= 1e14 else 1_000 if abs(when) >= 1e11 else 1_000_000
     return round(when * factor)
+
+
+def value_of(text: str | None) -> Hashable:
+    """What a JSON text says, equal for texts that differ only in how they are written; else the text."""
+    try:
+        return text if text is None else _frozen(msgspec.json.decode(text))
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return text
+
+
+def _frozen(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return frozenset((name, _frozen(inner)) for name, inner in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

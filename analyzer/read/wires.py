@@ -7,13 +7,14 @@ more in the session of the call that it is the execution of, so that the two are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from analyzer.frames import CALL_SIGHTINGS, EVENTS, PART_BITS, RECORD_BITS, RESULT_SIGHTINGS, Frames
+from analyzer.read.values import value_of
 
 Row = dict[str, Any]
 Key = tuple[str | None, str | None]
@@ -126,33 +127,55 @@ def _answers(results: pl.DataFrame) -> dict[Key, tuple[int, int]]:
 
 def _pairs(asked: list[Row], run: list[Row], answers: dict[Key, tuple[int, int]]) -> Iterator[tuple[Row, Row]]:
     """Calls with their executions: those with equal arguments first; another one only where no other can be meant."""
-    waiting: dict[str, list[Row]] = {}
+    named: dict[str, deque[Row]] = {}
+    equal: dict[tuple[str, Hashable], deque[Row]] = {}
     for call in asked:
+        value = value_of(call["text"] or "{}")
         for name in {_flat(call["name"]), _flat(f"mcp__{call['server']}__{call['name']}")}:
-            waiting.setdefault(name, []).append(call)
+            named.setdefault(name, deque()).append(call)
+            equal.setdefault((name, value), deque()).append(call)
     taken: set[int] = set()
-    left: list[tuple[Row, list[Row]]] = []
+
+    def unrun(call: Row, _: int) -> bool:
+        return id(call) not in taken
+
+    def is_open(call: Row, event: int) -> bool:
+        told = answers.get((call["session"], call["pair_id"]))
+        return id(call) not in taken and (told is None or told[0] >= event)
+
+    left: list[Row] = []
     for each in run:
         if each["event"] & _PART:
             continue  # of a record with more parts than there is room for
-        found = [call for name in _names(each) for call in waiting.get(name, ()) if call["event"] < each["event"]]
-        found = [call for call in found if id(call) not in taken]
-        same = next((call for call in found if _value(call) == _value(each)), None)
-        if same is None:
-            left.append((each, found))
+        value, event = value_of(each["text"] or "{}"), each["event"]
+        for name in _names(each):
+            same = _first(equal.get((name, value), deque()), 1, event, unrun)
+            if same:
+                taken.add(id(same[0]))
+                yield same[0], each
+                break
         else:
-            taken.add(id(same))
-            yield same, each
-    for each, found in left:
-        still = [call for call in found if id(call) not in taken and _is_open(call, each, answers)]
+            left.append(each)
+    for each in left:
+        event = each["event"]
+        still = {
+            id(call): call for name in _names(each) for call in _first(named.get(name, deque()), 2, event, is_open)
+        }
         if len(still) == 1:
-            taken.add(id(still[0]))
-            yield still[0], each
+            (call,) = still.values()
+            taken.add(id(call))
+            yield call, each
 
 
-def _is_open(call: Row, run: Row, answers: dict[Key, tuple[int, int]]) -> bool:
-    told = answers.get((call["session"], call["pair_id"]))
-    return told is None or told[0] >= int(run["event"])
+def _first(calls: deque[Row], most: int, event: int, is_open: Callable[[Row, int], bool]) -> list[Row]:
+    """The first calls before an event that are open; those before them that are not will never be again, and go."""
+    found: list[Row] = []
+    while calls and len(found) < most and calls[0]["event"] < event:
+        call = calls.popleft()
+        if is_open(call, event):
+            found.append(call)
+    calls.extendleft(reversed(found))
+    return found
 
 
 def _names(run: Row) -> list[str]:
@@ -165,13 +188,6 @@ def _names(run: Row) -> list[str]:
 
 def _flat(name: str) -> str:
     return _OTHER.sub("_", name)
-
-
-def _value(call: Row) -> Any:
-    try:
-        return msgspec.json.decode(call["text"] or "{}")
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return call["text"]
 
 
 def _executed(call: Row, run: Row) -> list[Any]:

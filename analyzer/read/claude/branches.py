@@ -7,6 +7,7 @@ that call. Only rows since the oldest open call are looked at: what is older tha
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 from analyzer.read.claude.blocks import Block
 from analyzer.read.claude.transcript import Row
@@ -17,14 +18,27 @@ OpenCall = tuple[Row, Block, str | None, str | None]
 _MOST_PASSED = 100_000  # rows and open calls remembered from one block to the next: after that they are debts
 
 
+class _Passed(NamedTuple):
+    """A row that was read: how many came before it, the one it names, and its message."""
+
+    nth: int
+    before: str | None
+    message: str | None
+
+
 class Branches:
     """The open calls of one source, and the rows since the oldest of them."""
 
     def __init__(self) -> None:
-        self.open: dict[str | None, OpenCall] = {}
-        """By their ids; who reads the rows puts them in, and takes them out when their results come."""
+        self.open: dict[str, OpenCall] = {}
+        """By their ids."""
+        self._of: dict[tuple[str | None, str | None], dict[str | None, dict[str, None]]] = {}
+        """The same ids by session and turn, and there by message."""
         self._rows: Sequence[Row] = ()
-        self._passed: dict[str, tuple[str | None, str | None]] = {}
+        self._passed: dict[str, _Passed] = {}
+        self._begun: dict[str | None, int] = {}
+        """Where a message began."""
+        self._count = 0
 
     def begin(self, rows: Sequence[Row]) -> None:
         """These rows come next."""
@@ -32,47 +46,67 @@ class Branches:
 
     def end(self) -> None:
         """They were all; what is open goes on."""
-        if not self.open:
-            self._passed = {}
-        else:
-            self._passed |= self._since({_message(row) for row, *_ in self.open.values()})
-            if max(len(self._passed), len(self.open)) > _MOST_PASSED:
-                self.open.clear()
-                self._passed = {}
+        if self.open:
+            self._pass()
+        if not self.open or max(len(self._passed), len(self.open)) > _MOST_PASSED:
+            self.open, self._of, self._passed, self._begun = {}, {}, {}, {}
         self._rows = ()
+
+    def call(self, row: Row, block: Block, session: str | None, turn: str | None) -> None:
+        """A call is made, and waits for its result."""
+        call_id = block.id or ""
+        self.close(call_id)
+        self.open[call_id] = (row, block, session, turn)
+        self._of.setdefault((session, turn), {}).setdefault(_message(row), {})[call_id] = None
+
+    def close(self, call_id: str | None) -> None:
+        """A call does not wait any more."""
+        found = self.open.pop(call_id or "", None)
+        if found is not None:
+            row, _, session, turn = found
+            of = self._of[session, turn]
+            del of[_message(row)][call_id or ""]
+            if not of[_message(row)]:
+                del of[_message(row)]
 
     def left(self, row: Row, session: str | None, turn: str | None, older: Container[str]) -> list[tuple[Block, str]]:
         """The open calls of the turn, and their emissions, that are no ancestors of a row that says something.
 
         None of them stays open, but those of its own message. `older` are the rows that are known, whenever they came.
         """
+        # Sidechains that name no agent are several chains in one turn.
+        mine = self._of.get((session, turn), {}) if turn != "sidechain" else {}
         message = _message(row)
-        calls = {
-            call_id: (said, block)
-            for call_id, (caller, block, *whose) in self.open.items()
-            # Sidechains that name no agent are several chains in one turn.
-            if whose == [session, turn] and turn != "sidechain" and (said := _message(caller)) != message
-        }
-        for call_id in calls:
-            del self.open[call_id]
-        if not calls:
+        missing = {of for of in mine if of != message}
+        if not missing:
             return []
-        messages = {said for said, _ in calls.values()}
-        passed = self._passed | self._since(messages)
-        ancestors: set[str | None] = set()
-        before = row.before
-        while before in passed and not ancestors >= messages:
-            before, said = passed.pop(before)
-            ancestors.add(said)
-        if not ancestors >= messages and before is not None and before not in older:
+        calls = [(of, self.open[call_id][1]) for of, ids in mine.items() if of != message for call_id in ids]
+        for _, block in calls:
+            self.close(block.id)
+        self._pass()
+        # Rows lead to those before them; none leads past the first message that has such a call.
+        since = min(self._begun.get(of, 0) for of in missing)
+        seen, before = set[str](), row.before
+        while missing and before is not None and before not in seen:
+            link = self._passed.get(before)
+            if link is None or link.nth < since:
+                break
+            seen.add(before)
+            missing.discard(link.message)
+            before = link.before
+        if missing and before is not None and before not in seen and before not in older:
             return []  # it is not known what came before
-        return [(block, f"{said}/{block.id}") for said, block in calls.values() if said not in ancestors]
+        return [(block, f"{of}/{block.id}") for of, block in calls if of in missing]
 
-    def _since(self, messages: set[str | None]) -> dict[str, tuple[str | None, str | None]]:
-        """The rows from the first of these messages on: by the row, the one before it and its message."""
-        links = [(row.uuid, (row.before, _message(row))) for row in self._rows]
-        begin = next((place for place, (_, (_, said)) in enumerate(links) if said in messages), 0)
-        return {uuid: link for uuid, link in links[begin:] if uuid is not None}
+    def _pass(self) -> None:
+        """Remember the rows of this lot, once."""
+        rows, self._rows = self._rows, ()
+        for nth, row in enumerate(rows, self._count):
+            message = _message(row)
+            self._begun.setdefault(message, nth)
+            if row.uuid is not None:
+                self._passed[row.uuid] = _Passed(nth, row.before, message)
+        self._count += len(rows)
 
 
 def _message(row: Row) -> str | None:

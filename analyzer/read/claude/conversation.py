@@ -31,8 +31,8 @@ class Conversation(msgspec.Struct, eq=False):
     """Digest of what the last reply says; None while none has come."""
     answered: dict[str, int] = {}
     """How many results of a call one history held."""
-    emitted: dict[str, list[str]] = {}
-    """The replies in which the model wrote a call of this id."""
+    emitted: dict[str, dict[str, int]] = {}
+    """The replies in which the model wrote a call of this id, each with its number among such calls."""
     second: int | None = None
     """Digest of the second of these messages."""
     text: bytes = b""
@@ -44,11 +44,9 @@ class Conversation(msgspec.Struct, eq=False):
 
     def emit(self, call_id: str, reply: str, before: int) -> str:
         """The emission of a call in a reply to a request that held `before` calls of this id."""
-        replies = self.emitted.setdefault(call_id, [])
-        if reply not in replies:
-            replies += [""] * (before - len(replies))
-            replies.append(reply)
-        return emission(call_id, replies.index(reply))
+        replies = self.emitted.setdefault(call_id, {})
+        after = max(next(reversed(replies.values()), -1) + 1, before)
+        return emission(call_id, replies.setdefault(reply, after))
 
 
 Found = tuple[Conversation, int, list[Sentence], list[int]]

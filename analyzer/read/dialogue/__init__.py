@@ -5,8 +5,8 @@ continues, and which call and which result each sighting shows. What was sent be
 a later request is a copy (stage history). Where a wire has no ids, results find their calls by order and name.
 """
 
-from analyzer.read.dialogue.made import Made, run
+from analyzer.read.dialogue.made import Made, Unrun
 from analyzer.read.dialogue.requests import Dialogue
 from analyzer.read.dialogue.said import Ask, Call, Result, Said, unchosen
 
-__all__ = ["Ask", "Call", "Dialogue", "Made", "Result", "Said", "run", "unchosen"]
+__all__ = ["Ask", "Call", "Dialogue", "Made", "Result", "Said", "Unrun", "unchosen"]

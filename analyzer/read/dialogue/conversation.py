@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from analyzer.frames import UNASKED
 from analyzer.read.dialogue.said import Said
+from analyzer.read.dialogue.waiting import Waiting
+
+Open = tuple[str, str | None, str | None]
+"""A call without a result: what pairs it with one, its own id, and its name."""
+
+
+def _keys_of(call: Open) -> Iterator[Hashable]:
+    _, call_id, name = call
+    yield "name", name
+    if call_id is not None:
+        yield "id", call_id
+    else:
+        yield "name alone", name
+    if not call_id:
+        yield ("no id",)
 
 
 class Emitted(msgspec.Struct, eq=False):
     """The emissions of a conversation, by the place of a call in the history."""
 
-    replies: dict[str, list[str]] = {}
-    """The replies that had a call there, in all conversations of a session: no two emissions are called alike."""
+    replies: dict[str, dict[str, int]] = {}
+    """The replies that had a call there, each with its number among them, in all conversations of a session: no two
+    emissions are called alike."""
     latest: dict[str, int] = {}
     """Which of them was the last of this conversation."""
 
@@ -25,10 +41,8 @@ class Emitted(msgspec.Struct, eq=False):
 
     def answered(self, place: str, reply: str) -> int:
         """Which emission the call of a reply at this place is."""
-        replies = self.replies.setdefault(place, [])
-        if reply not in replies:
-            replies.append(reply)
-        nth = self.latest[place] = replies.index(reply)
+        replies = self.replies.setdefault(place, {})
+        nth = self.latest[place] = replies.setdefault(reply, len(replies))
         return nth
 
 
@@ -69,7 +83,7 @@ class Walk(msgspec.Struct, eq=False):
     """The history that this one goes on with, which stays as it is."""
     calls: dict[str, int] = {}
     results: dict[str, int] = {}
-    open: list[tuple[str, str | None, str | None]] = []
+    open: Waiting[Open] = msgspec.field(default_factory=lambda: Waiting(_keys_of))
     closed: dict[str | None, str] = {}
     """By the id that a result named: the call that it answered, for another result that names it."""
 
@@ -93,7 +107,7 @@ class Walk(msgspec.Struct, eq=False):
             nth = max(len(emitted.replies.get(emission, ())) - 1, 0)
         emission = f"{emission}~{nth + 1}" if nth > 0 else emission
         pair_id = emission if placed else word
-        self.open.append((pair_id, call_id, name))
+        self.open.add((pair_id, call_id, name))
         return pair_id, emission
 
     def result(self, call_id: str | None, name: str | None) -> tuple[str, str, int]:
@@ -102,14 +116,13 @@ class Walk(msgspec.Struct, eq=False):
         if self.before is not None:
             self._join(self.before)
         if self.positional or call_id is None:
-            found = [each for each in self.open if call_id is not None and each[1] == call_id]
+            found = self.open.take(("id", call_id)) if call_id is not None else None
             if call_id is None and name is None:  # order is all there is
-                found = [each for each in self.open if not each[1]]
+                found = self.open.take(("no id",))
             # An id of its own that names another call is no answer to this one.
-            found = found or [each for each in self.open if each[2] == name and (call_id is None or each[1] is None)]
-            if found:
-                pair_id = found[0][0]
-                self.open.remove(found[0])
+            found = found or self.open.take(("name" if call_id is None else "name alone", name))
+            if found is not None:
+                pair_id = found[0]
                 self.closed[call_id] = pair_id
             else:
                 pair_id = self.closed.get(call_id) or call_id or f"{name}{UNASKED}"
@@ -134,7 +147,7 @@ class Walk(msgspec.Struct, eq=False):
         self.before = None
         self.calls = before.calls | self.calls
         self.results = before.results | self.results
-        self.open = before.open + self.open
+        self.open = Waiting(_keys_of, (*before.open, *self.open))
         self.closed = before.closed | self.closed
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterator
+from typing import NamedTuple
 
-import msgspec
-
-_json = msgspec.json.Decoder().decode
+from analyzer.read.dialogue.waiting import Waiting
+from analyzer.read.values import value_of
 
 
 class Made(NamedTuple):
@@ -20,21 +19,29 @@ class Made(NamedTuple):
     text: str | None
 
 
-def run(waiting: list[Made], fitting: Iterable[Made], text: str | None) -> Made | None:
-    """The call that an execution is of, which then waits no more: one with its arguments, else the first that fits."""
-    found = list(fitting)
-    if not found:
-        return None
-    chosen = found[0]
-    if len(found) > 1:
-        value = _value(text)
-        chosen = next((made for made in found if _value(made.text) == value), chosen)
-    waiting.remove(chosen)
-    return chosen
+class Unrun:
+    """The calls of a session that nothing has shown to be run."""
+
+    def __init__(self) -> None:
+        self._waiting: Waiting[Made] = Waiting(_keys_of)
+        self._known: set[Made] = set()
+
+    def expect(self, made: list[Made]) -> None:
+        """Calls that the model made; another record may show the same ones."""
+        for each in made:
+            if each not in self._known:
+                self._known.add(each)
+                self._waiting.add(each)
+
+    def run(self, call_id: str | None, name: str | None, text: str | None) -> Made | None:
+        """The call of this id, else of this name, that an execution is of; one with its arguments, else the first."""
+        key = ("id", call_id) if call_id is not None else ("name", name)
+        found = self._waiting.take((*key, value_of(text)))
+        return found if found is not None else self._waiting.take(key)
 
 
-def _value(text: str | None) -> Any:
-    try:
-        return text if text is None else _json(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return text
+def _keys_of(made: Made) -> Iterator[Hashable]:
+    value = value_of(made.text)
+    for key in (("id", made.call_id), ("name", made.name)):
+        yield key
+        yield (*key, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from analyzer.read.values import Raw, first
 
 _KEPT = 32  # requests whose input may be the beginning of a later one
 _LONGEST = 8 << 20
+_MOST_OWED = 64  # calls of one reply that are looked for, each in all that follows
 _COMMA = ord(",")
 
 
@@ -66,7 +68,7 @@ class Chains:
             if size < whole and text[size] == _COMMA and text.startswith(sent.text):
                 tail = text[size:]
                 # A reply with calls can only be continued with them; what leaves them out tries the same again.
-                if all(call.call_id.encode() in tail for call in sent.owed):
+                if all(call.call_id.encode() in tail for call in islice(sent.owed, _MOST_OWED)):
                     return session, size, sent.count
         return None, 0, 0
 

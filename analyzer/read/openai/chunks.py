@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,12 +44,53 @@ _choices = msgspec.json.Decoder(list[Choice]).decode
 _chunks = msgspec.json.Decoder(list[Chunk]).decode
 
 
+_MARK = re.compile(r'\\.|[\[\]{}"\\]', re.DOTALL)
+_FEW = 64  # pieces of what is neither an object nor a list
+
+
 class _Open(msgspec.Struct):
     """A call that comes in pieces."""
 
     id: str | None = None
     name: str = ""
     pieces: list[str] = []
+    scanned: int = 0
+    """How many of them were looked at for brackets: to parse all of them at each new one would take quadratic time."""
+    depth: int = 0
+    quoted: bool = False
+    escaped: bool = False
+    closed: bool = False
+    """All brackets were closed once."""
+    whole_at: int = -1
+    """The number of pieces that are known to be whole; after what is closed and is no JSON nothing is."""
+
+    def whole(self) -> bool:
+        """Whether the pieces are JSON as they are."""
+        count = len(self.pieces)
+        if self.whole_at == count:
+            return True
+        for text in self.pieces[self.scanned :]:
+            self._scan(text)
+        self.scanned = count
+        if self.depth or self.quoted or (count > _FEW and (not self.closed or self.whole_at == 0)):
+            return False
+        if streamed("".join(self.pieces)) == "object":
+            self.whole_at = count
+        elif self.closed:
+            self.whole_at = 0
+        return self.whole_at == count
+
+    def _scan(self, text: str) -> None:
+        marks = _MARK.findall(text, 1 if self.escaped else 0)
+        self.escaped = marks[-1:] == ["\\"]
+        for mark in marks:
+            if mark == '"':
+                self.quoted = not self.quoted
+            elif not self.quoted and mark in "[{":
+                self.depth += 1
+            elif not self.quoted and mark in "]}":
+                self.depth -= 1
+                self.closed = self.closed or self.depth == 0
 
 
 class Pieces(msgspec.Struct):
@@ -59,6 +101,8 @@ class Pieces(msgspec.Struct):
     calls: list[_Open] = []
     latest: dict[int | None, _Open] = {}
     """The call that the next piece of an index is of; under None the one that came last."""
+    named: dict[str, _Open] = {}
+    """The first call of each id."""
     texts: list[str] = []
     stop: str | None = None
     others: dict[int, Pieces] = {}
@@ -93,6 +137,8 @@ class Pieces(msgspec.Struct):
             self.calls.append(begun)
         self.latest[index] = self.latest[None] = begun
         begun.id = begun.id or piece.id
+        if begun.id:
+            self.named.setdefault(begun.id, begun)
         if function is not None:
             if name and name != begun.name:
                 begun.name = name if name.startswith(begun.name) else begun.name + name
@@ -106,16 +152,15 @@ class Pieces(msgspec.Struct):
         piece an id of its own, but then no name.
         """
         if call_id and (begun is None or (begun.id and call_id != begun.id)):
-            same = next((each for each in self.calls if each.id == call_id), None if name else begun)
+            same = self.named.get(call_id, None if name else begun)
             # A call that is whole is not begun anew: under another index it is another call that has its id.
-            whole = begun is None and name and same is not None and streamed("".join(same.pieces)) == "object"
-            return None if whole else same
+            return None if begun is None and name and same is not None and same.whole() else same
         if begun is None:
             return None
         told = bool(call_id and begun.id)
         if told or not name or not begun.pieces:
             return begun
-        return None if name != begun.name or streamed("".join(begun.pieces)) == "object" else begun
+        return None if name != begun.name or begun.whole() else begun
 
     def said(self) -> Said:
         """What they say together."""

@@ -47,34 +47,27 @@ def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
             yield Block(0, [text], [start], [len(text)], [1], [""], utf8, torn=True)
             return
         if text[end:].strip() and archive is None:
-            yield from _several(text, start, utf8=utf8)
+            yield _several(text, start, utf8=utf8)
             return
         elements = found
-    yield _of_elements(0, elements, (start, len(text), 1), at, utf8=utf8, torn=torn)
+    count = len(elements)
+    pointers = [f"{at}/{place}" for place in range(count)]
+    yield Block(0, elements, [start] * count, [len(text)] * count, [1] * count, pointers, utf8, torn=torn)
 
 
-def _several(text: bytes, start: int, *, utf8: bool) -> Iterator[Block]:
+def _several(text: bytes, start: int, *, utf8: bool) -> Block:
     """Arrays one after the other, and what else stands behind an array."""
-    first = 0
+    block = Block(0, pointer=[], utf8=utf8)
+    line, before = 1, 0
     for since, until in spans(text, BEHIND):
+        line, before = line + text.count(b"\n", before, since), since
         piece = text[since:until]
-        place = (start + since, until - since, 1 + text.count(b"\n", 0, since))
         elements, torn, _ = _elements(piece)
-        if elements is None:
-            block = Block(first, utf8=utf8, torn=until == len(text))
-            block.add(piece, *place)
-        else:
-            block = _of_elements(first, elements, place, "", utf8=utf8, torn=torn)
-        yield block
-        first += len(block.raw)
-
-
-def _of_elements(
-    first: int, elements: list[bytes], place: tuple[int, int, int], at: str, *, utf8: bool, torn: bool
-) -> Block:
-    """The elements of a value at `place` (offset, length, line), in which `at` leads to their list."""
-    offset, length, line = ([each] * len(elements) for each in place)
-    return Block(first, elements, offset, length, line, [f"{at}/{n}" for n in range(len(elements))], utf8, torn=torn)
+        block.torn = until == len(text) if elements is None else torn
+        for place, element in enumerate([piece] if elements is None else elements):
+            block.add(element, start + since, until - since, line)
+            block.pointer.append("" if elements is None else f"/{place}")  # type: ignore[union-attr]
+    return block
 
 
 def _sequence(text: bytes, start: int, *, utf8: bool) -> Block:

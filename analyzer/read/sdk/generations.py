@@ -21,6 +21,7 @@ from analyzer.read.sdk.records import Record, Span
 from analyzer.read.values import ABSENT, Raw, encoded, first
 
 _STRANGE = "what a span of type generation says is in no known shape"
+_MOST_OPEN = 256  # calls of one turn that a span may be of: each span looks at all of them
 _ROLES = ("assistant", "user", "system", "developer", "tool")
 _json = msgspec.json.Decoder().decode
 
@@ -61,6 +62,8 @@ class Known:
         """By trace and turn the calls that no span shows to be run."""
         self.made: Recent[tuple[str | None, str], list[Made]] = Recent()
         """By trace and call id every emission."""
+        self.alike: Recent[tuple[str | None, str, str | None], list[Made]] = Recent()
+        """The same by the arguments, too."""
         self.sent: Recent[tuple[str | None, int, int], None] = Recent()
         """Messages that a trace has shown: the digest of each, and which of several equal ones it is."""
         self.spans: Recent[tuple[str | None, str | None], None] = Recent()
@@ -70,8 +73,14 @@ class Known:
 
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
-        for each in (self.open, self.made, self.sent, self.spans, self.models, self.runs):
+        for each in (self.open, self.made, self.alike, self.sent, self.spans, self.models, self.runs):
             each.trim()
+
+    def emit(self, trace: str | None, made: Made) -> None:
+        """Note an emission."""
+        call_id = made.call_id or ""
+        self.made.setdefault((trace, call_id), []).append(made)
+        self.alike.setdefault((trace, call_id, made.text), []).append(made)
 
     def run(self, record: Record, name: str | None, text: str | None) -> Made | None:
         """The call that an execution is of, which is then not open any more: of its turn, with its arguments.
@@ -144,13 +153,13 @@ class Generations:
     def _sent(self, said: Said, nth: Counter[tuple[str, str | None]], at: _Spot, *, fresh: bool) -> None:
         """A message of the request: a copy, but for what came before the trace."""
         for call in said.calls:
-            emissions = self.known.made.setdefault((at.trace, call.call_id or ""), [])
+            key = (at.trace, call.call_id or "")
             place = nth["call", call.call_id]
             nth["call", call.call_id] += 1
-            alike = [made for made in emissions if made.text == call.text] or emissions[-1:]
+            alike = self.known.alike.get((*key, call.text)) or self.known.made.get(key, [])[-1:]
             if not alike:
                 alike = [_made(call, at, f"{at.span}<{len(nth)}")]
-                emissions += alike
+                self.known.emit(at.trace, alike[0])
             if fresh:
                 self._call(call, alike[min(place, len(alike) - 1)], at, reply=None)
         for result in said.results:
@@ -167,8 +176,9 @@ class Generations:
         for call in said.calls:
             made = _made(call, at, f"{at.span}#{len(waiting)}{at.to}")
             waiting.append(made)
-            self.known.made.setdefault((at.trace, call.call_id or ""), []).append(made)
+            self.known.emit(at.trace, made)
             self._call(call, made, at, reply=at.span)
+        del waiting[:-_MOST_OPEN]
         if said.text is not None:
             self._message(said, at)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.read.cursor import Cursor
-from analyzer.read.dialogue import Made, run
+from analyzer.read.dialogue import Made, Unrun
 from analyzer.read.rows import Rows
 from analyzer.read.telemetry.events import opened
 from analyzer.read.telemetry.messages import ENTITY_INPUT, ENTITY_OUTPUT, arguments_in, returned, words_of
@@ -30,16 +30,15 @@ class Runs:
         self._rows = rows
         self._cursor = cursor
         memory = rows.shared.setdefault(f"{wire} runs", ({}, {}, {}))
-        self._open: dict[str, list[Made]] = memory[0]
-        """The calls of a session that no span shows to be run."""
+        self._open: dict[str, Unrun] = memory[0]
+        """By session the calls that no span shows to be run."""
         self._nth: dict[tuple[str, str | None], int] = memory[1]
         self._inner: dict[tuple[str, str], tuple[str, str | None, str]] = memory[2]
         """By trace and span the run that a span inside of it showed already: its pair id, emission and result."""
 
     def expect(self, session: str, made: list[Made]) -> None:
         """Calls that the model made; a span of each may come."""
-        waiting = self._open.setdefault(session, [])
-        waiting += [each for each in made if each not in waiting]
+        self._open.setdefault(session, Unrun()).expect(made)
 
     def take(self, each: Read, session: str, native: str) -> None:
         """A span of a call that was run, with its result."""
@@ -103,9 +102,7 @@ class Runs:
 
     def _pair(self, session: str, call_id: str | None, name: str, text: str | None) -> tuple[str, str | None]:
         """What pairs an executed call with the model's, and its emission: by the id, else by name not run yet."""
-        waiting = self._open.get(session, [])
-        fitting = (made for made in waiting if (made.call_id == call_id if call_id is not None else made.name == name))
-        found = run(waiting, fitting, text)
+        found = self._open.get(session, Unrun()).run(call_id, name, text)
         if found is not None:
             return found.pair_id, found.emission
         if call_id is not None:
