@@ -2,7 +2,7 @@
 
 Wire: needs ledger fields in the configuration
 What it says: a ledger field of the configuration (an amount, an approval, an id) had a value in the payloads before a
-compaction, and the summary and everything after it have another one, or none. Where no compaction is recorded: the
+compaction, and neither the summary nor anything after it has that one. Where no compaction is recorded: the
 field is found in messages alone, in no call and no result.
 Why it matters: the model goes on from the summary. What is not in it never happened.
 Bad:
@@ -15,6 +15,7 @@ another way. A session that is judged in windows is not looked at.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,20 +39,31 @@ def check(trace: Trace) -> pl.DataFrame:
         ]
     ).filter(pl.col("text").str.contains(r"^\s*[\"{\[]"))
     found: list[dict[str, Any]] = []
-    cuts = trace.summaries.filter(pl.col("what") == "compaction").sort("session", "seq", "event")
-    compacted = set(cuts["session"])
+    cuts = _by_session(trace.summaries.filter(pl.col("what") == "compaction").sort("seq", "event"))
+    paid = _by_session(payloads.sort("seq", "event", "pointer"))
+    said = trace.messages.filter(pl.col("text").str.contains(r"^\s*[{\[]")).sort("seq", "event", "pointer")
+    chat = _by_session(said.select("session", "event", "pointer", "turn", "text"))
     for session in trace.sessions["session"]:
-        mine = payloads.filter(pl.col("session") == session).sort("seq", "event", "pointer")
-        held = [(row, layers(row["text"])[1]) for row in mine.iter_rows(named=True)]
+        held = [(row, layers(row["text"])[1]) for row in _rows(paid, session)]
         for name, path in fields:
             values = [
                 (row, value) for row, payload in held if (value := path.search(payload)) not in (None, [], {}, "")
             ]
-            if session in compacted:
-                found += _across(session, name, values, held, cuts.filter(pl.col("session") == session))
+            if session in cuts:
+                found += _across(session, name, values, held, _rows(cuts, session))
             elif not values:
-                found += _in_chat(trace, session, name, path)
+                found += _in_chat(_rows(chat, session), name, path)
     return hits(found)
+
+
+def _by_session(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each session, in the order of the frame."""
+    parts = frame.filter(pl.col("session").is_not_null()).partition_by("session", maintain_order=True, as_dict=True)
+    return {str(session): rows for (session,), rows in parts.items()}
+
+
+def _rows(parts: dict[str, pl.DataFrame], session: str) -> Iterator[dict[str, Any]]:
+    return parts[session].iter_rows(named=True) if session in parts else iter(())
 
 
 def _across(
@@ -59,23 +71,28 @@ def _across(
     name: str,
     values: list[tuple[dict[str, Any], Any]],
     held: list[tuple[dict[str, Any], Any]],
-    cuts: pl.DataFrame,
+    cuts: Iterator[dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
-    for cut in cuts.iter_rows(named=True):
-        before = [each for each in values if each[0]["seq"] < cut["seq"]]
-        after = [each for each in values if each[0]["seq"] > cut["seq"]]
-        if not before:
+    places, later = ([row["seq"] for row, _ in rows] for rows in (values, held))
+    kept: tuple[Any, int] | None = None  # a value, and the last payload that spells it
+    for cut in cuts:
+        begun, rest = bisect_left(places, cut["seq"]), bisect_right(later, cut["seq"])
+        if not begun or rest == len(held):
             continue
-        row, value = before[-1]
+        row, value = values[begun - 1]
         spelled = value if isinstance(value, str) else short(value, 200)
         if spelled in (cut["text"] or ""):
             continue
-        if after and after[0][1] != value:
-            what, where = f"was {short(value, 30)} and is {short(after[0][1], 30)} after it", after[0][0]
-        elif not after and any(each["seq"] > cut["seq"] and spelled not in each["text"] for each, _ in held):
-            what, where = f"was {short(value, 30)} and is nowhere after it", cut
+        if kept is None or kept[0] is not value:
+            spells = (at for at in reversed(range(len(held))) if spelled in held[at][0]["text"])
+            kept = value, next(spells, -1)
+        if kept[1] >= rest:
+            continue  # it stands in what came after
+        now = next((each for each in values[begun:] if each[0]["seq"] > cut["seq"]), None)
+        if now is not None:
+            what, where = f"was {short(value, 30)} and is {short(now[1], 30)} after it", now[0]
         else:
-            continue
+            what, where = f"was {short(value, 30)} and is nowhere after it", cut
         yield {
             "session": session,
             "event": where["event"],
@@ -90,9 +107,8 @@ def _across(
         return
 
 
-def _in_chat(trace: Trace, session: str, name: str, path: Any) -> Iterator[dict[str, Any]]:
-    messages = trace.messages.filter(pl.col("session") == session, pl.col("text").str.contains(r"^\s*[{\[]"))
-    for row in messages.sort("seq", "event", "pointer").iter_rows(named=True):
+def _in_chat(messages: Iterator[dict[str, Any]], name: str, path: Any) -> Iterator[dict[str, Any]]:
+    for row in messages:
         payload = decode(row["text"])
         value = None if payload is NO_JSON else path.search(payload)
         if value not in (None, [], {}, ""):

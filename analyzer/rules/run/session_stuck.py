@@ -42,22 +42,26 @@ def check(trace: Trace) -> pl.DataFrame:
     if last.is_empty():
         return hits(())
     actions = staged(trace, "call_sightings", "action")
-    listed = last.join(actions.select("event", "call", "call_id"), on="event")
+    listed = last.join(actions.select("event", "call", "call_id", "turn"), on="event")
     results = trace.results.filter(pl.col("call").is_in(listed["call"].drop_nulls().implode()))
     answered = results.select("call", answered="seq").drop_nulls().group_by("call").agg(pl.max("answered"))
+    ended = trace.turns.select("session", "turn", ended="until")
+    # A turn that ended after the snapshot waits for nothing any more.
+    settled = pl.max_horizontal("answered", "ended")
     calls = (
         listed.join(answered, on="call", how="left")
+        .join(ended, on=["session", "turn"], how="left")
         .sort("event", "call")
         .group_by("event", maintain_order=True)
-        .agg(
-            listed=pl.len(),
-            waiting=pl.col("call_id").filter((pl.col("answered") <= pl.col("seq")).fill_null(value=True)),
-        )
+        .agg(listed=pl.len(), waiting=pl.col("call_id").filter((settled <= pl.col("seq")).fill_null(value=True)))
     )
     # Approvals and connections are required actions too: what is no call still waits for somebody.
-    others = pl.col("pending").fill_null(1) - pl.col("listed").fill_null(0) > 0
+    decided = trace.approvals.filter(pl.col("stage") == "decision").select("session", decided="seq")
+    later = decided.join(last, on="session").filter(pl.col("decided") > pl.col("seq")).group_by("event").len("later")
+    others = pl.col("pending").fill_null(1) - pl.col("listed").fill_null(0) - pl.col("later").fill_null(0) > 0
     found = (
         last.join(calls, on="event", how="left", maintain_order="left")
+        .join(later, on="event", how="left", maintain_order="left")
         .filter(others | (pl.col("waiting").list.len() > 0))
         .sort("event")
     )

@@ -19,7 +19,7 @@ Good:
     end
     end
 Blind spots: a subagent counts while one of its turns is open; one that is kept open between turns does not. Without a
-stated limit nothing is said.
+stated limit nothing is said, nor of those who were at work before the limit was lowered.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.DataFrame:
     """The first place of each session where more subagents are at work than its limit."""
-    limits = trace.sessions.filter(pl.col("max_subagents").is_not_null()).select("session", limit="max_subagents")
-    turns = trace.turns.filter(pl.col("subagent").is_not_null()).join(limits, on="session")
+    limits = trace.session_states.filter(pl.col("max_subagents").is_not_null())
+    turns = trace.turns.filter(pl.col("subagent").is_not_null())
+    columns = ("session", "turn", "subagent")
     steps = pl.concat(
         [
-            turns.select("session", "limit", "turn", "subagent", seq="since", step=pl.lit(1)),
-            turns.filter(pl.col("until").is_not_null()).select(
-                "session", "limit", "turn", "subagent", seq="until", step=pl.lit(-1)
-            ),
+            turns.select(*columns, seq="since", step=pl.lit(1)),
+            turns.filter(pl.col("until").is_not_null()).select(*columns, seq="until", step=pl.lit(-1)),
         ]
     )
     by = ["session", "subagent"]
@@ -50,6 +49,14 @@ def check(trace: Trace) -> pl.DataFrame:
         steps.sort("session", "seq", "step", "turn")
         .filter(changed)
         .with_columns(running=pl.col("step").cum_sum().over("session"))
+        .filter(pl.col("step") == 1)
+        .sort("seq", "session", "turn")
+        .join_asof(
+            limits.select("session", "seq", limit="max_subagents").sort("seq"),
+            on="seq",
+            by="session",
+            check_sortedness=False,
+        )
         .filter(pl.col("running") > pl.col("limit"))
         .unique("session", keep="first", maintain_order=True)
     )

@@ -63,13 +63,14 @@ _ORDERS = (
     r"|(?:^|\n)\s*system\s*:|(?-i:[.!?] SYSTEM:)"
     rf"|\b(?:do not|don't|never)\s+(?:tell|mention|inform|reveal|show|notify|alert)\b[^.\n]{{0,40}}\b{_WHOM}\b"
     rf"|\bwithout\s+(?:telling|informing|asking|notifying)\s+{_WHOM}\b"
-    r"|\b(?:you (?:must|should|have to|need to)|please|next,?|now,?) (?:now |immediately |first |then )*"
-    rf"{_DO}\b[^\n]{{3,}}"
+    r"|(?:\byou (?:must|should|have to|need to)|\bplease|\bnext,?|(?:^|[.!?:;,\n]\s*|\b(?:and|then) )now,?)"
+    rf" (?:now |immediately |first |then )*{_DO}\b[^\n]{{3,}}"
     r"|\b(?:reveal|print|repeat|output|send)\b[^.\n]{0,30}\bsystem (?:prompt|message)\b"
     r"|\byou are now\b[^.\n]{0,60}\b(?:mode|assistant|agent|admin|unrestricted|developer)\b"
     r"|\b(?:new|urgent|updated) instructions?\b[^.\n]{0,20}:"
-    r"|\b(?:before (?:using|calling) (?:this|any|other)|instead of (?:using|calling))\b[^.\n]{0,60}"
+    r"|\b(?:before (?:using|calling) (?:any|other)|instead of (?:using|calling))\b[^.\n]{0,60}"
     r"\b(?:tools?|functions?|call|read|send)\b"
+    r"|\bbefore (?:using|calling) this\b[^.\n]{0,60}\b(?:call|read|send)\b"
     rf"|\balways (?:call|put|send|include)\b[^.\n]{{0,60}}\b{_LEAK}\b"
 )
 GATE = "|".join(each.replace("[", r"\[").replace("]", r"\]").replace("|", r"\|") for each in _GATES)

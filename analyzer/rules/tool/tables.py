@@ -66,21 +66,29 @@ class _Definition(msgspec.Struct):
     name: Any = None
     function: _Named | None = None
     toolSpec: _Named | None = None  # noqa: N815 - the wire's word
+    functionDeclarations: list[_Named] | None = None  # noqa: N815
+    function_declarations: list[_Named] | None = None
 
 
-def names_of(table: str) -> list[str | None]:
-    """The names of the definitions in a table's text, of which nothing else is read; none where it is no list."""
+def names_of(table: str) -> Iterator[tuple[str, str]]:
+    """The names of the definitions in a table's text and where they stand in it; nothing else of them is read."""
     try:
         tools = msgspec.json.decode(table, type=list[_Definition])
     except msgspec.ValidationError:
         decoded = decode(table)
-        return (
-            [name_of(each) if isinstance(each, dict) else None for each in decoded] if isinstance(decoded, list) else []
-        )
+        for index, each in enumerate(decoded if isinstance(decoded, list) else ()):
+            if isinstance(each, dict) and (name := name_of(each)) is not None:
+                yield name, f"/{index}"
+        return
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return []
-    names = (each.name or (inner.name if (inner := each.function or each.toolSpec) else None) for each in tools)
-    return [name if isinstance(name, str) else None for name in names]
+        return
+    for index, tool in enumerate(tools):
+        inner = tool.function or tool.toolSpec
+        named = [(tool.name or (inner.name if inner else None), f"/{index}")]
+        for member in ("functionDeclarations", "function_declarations"):
+            declared = getattr(tool, member) or ()
+            named += [(each.name, f"/{index}/{member}/{at}") for at, each in enumerate(declared)]
+        yield from ((name, at) for name, at in named if isinstance(name, str))
 
 
 def name_of(tool: dict[str, Any]) -> str | None:

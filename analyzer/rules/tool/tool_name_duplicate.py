@@ -17,13 +17,11 @@ Blind spots: names that differ by case only are not compared.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import polars as pl
 
 from analyzer.contracts.tables import ANY_TOOL
-from analyzer.pointer import join
 from analyzer.rules.hits import NONE, hits, joined, place
 from analyzer.rules.tool.tables import names_of, shown_tables
 from analyzer.trace import Trace
@@ -33,21 +31,22 @@ def check(trace: Trace) -> pl.DataFrame:
     """Names defined twice in a list, and names that two owners share in a session."""
     found: dict[str, dict[str, Any]] = {}
     for table in shown_tables(trace):
-        names = names_of(table["text"])
-        for name, count in Counter(name for name in names if name is not None).items():
-            if count > 1 and name not in found:
-                first, second = [index for index, each in enumerate(names) if each == name][:2]
+        places: dict[str, list[str]] = {}
+        for name, at in names_of(table["text"]):
+            places.setdefault(name, []).append(at)
+        for name, (first, *more) in places.items():
+            if more and name not in found:
                 owner = "mcp:" if table["shape"] == "mcp" else "function::"
                 found[name] = {
                     "session": table["session"],
                     "event": table["event"],
-                    "pointer": join(table["pointer"], second),
+                    "pointer": f"{table['pointer'] or ''}{more[0]}",
                     "channel": table["channel"],
                     "tool": f"{owner}{name}" if owner != "mcp:" else None,
-                    "message": f"The name {name} is defined {count} times in one list.",
+                    "message": f"The name {name} is defined {len(more) + 1} times in one list.",
                     "hint": "Keep one definition, or give them two names.",
                     "keyword": "list",
-                    "related": [place(table["event"], join(table["pointer"], first), "defined first")],
+                    "related": [place(table["event"], f"{table['pointer'] or ''}{first}", "defined first")],
                 }
     return joined(hits(found[name] for name in sorted(found)), _clashes(trace))
 
