@@ -70,7 +70,7 @@ def _messages(number: int, calls: int, before: int, **switch: Any) -> dict[str, 
     if switch:
         switch = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": not switch["parallel_tool_calls"]}}
     tools = [{"name": "f", "description": "d", "input_schema": SCHEMA}]
-    body = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "claude-opus-4-8"}
+    body: dict[str, Any] = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "claude-opus-4-8"}
     body |= {"content": asked(calls, number), "stop_reason": "tool_use"}
     request = {"model": "claude-opus-4-8", "max_tokens": 9, "messages": history, "tools": tools, **switch}
     return {"request": request, "response": body}
