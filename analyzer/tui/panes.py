@@ -28,13 +28,12 @@ class JsonPane(Lines):
     where = "json"
 
     class Asked(Message):
-        """Something is wanted of the place under the cursor: `what` is `query`, `filter` or `enter`."""
+        """Something is wanted of the place under the cursor: `what` is `query` or `filter`."""
 
-        def __init__(self, pane: JsonPane, what: str, address: str) -> None:
+        def __init__(self, pane: JsonPane, what: str) -> None:
             super().__init__()
             self.pane = pane
             self.what = what
-            self.address = address
 
         @property
         def control(self) -> JsonPane:
@@ -190,13 +189,11 @@ class JsonPane(Lines):
 
     def action_query_here(self) -> None:
         """Put the path under the cursor into the query bar."""
-        if self.line is not None:
-            self.post_message(self.Asked(self, "query", self.path))
+        self.post_message(self.Asked(self, "query"))
 
     def action_filter_here(self) -> None:
         """Keep the findings at the path under the cursor."""
-        if self.line is not None:
-            self.post_message(self.Asked(self, "filter", self.address))
+        self.post_message(self.Asked(self, "filter"))
 
     def action_enter(self) -> None:
         """Unfold what folds; ask for more of what does not."""

@@ -116,7 +116,7 @@ class FrameRows:
 
         shown = self.frame.select(column.name for column in self.columns if column.title)
         frame = shown if self.order is None else shown[self.order]
-        lines = frame.select(pl.arg_where(holds(frame.schema, needle))).to_series()
+        lines = frame.select(pl.arg_where(holds(frame.schema, needle)).cast(pl.Int64)).to_series()  # `start` may be -1
         hits = lines.filter(lines >= start) if step > 0 else lines.filter(lines <= start)
         return None if hits.is_empty() else int(hits[0 if step > 0 else -1])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -157,8 +159,12 @@ def tmux(tmp_path: Path) -> Iterator[list[str]]:
 # A real terminal answers in its own time, and not in that of a machine with other work: run alone, by hand.
 @pytest.mark.long
 def test_a_multiplexer_keeps_its_title_and_its_buffers(tmux: list[str], hostile_audit: Path) -> None:
+    # As the test sees it: readline puts the size of no terminal into the environment that children would inherit.
+    environment = dict(os.environ)
+
     def ask(*words: str) -> str:
-        return subprocess.run([*tmux, *words], capture_output=True, text=True, check=False).stdout
+        done = subprocess.run([*tmux, *words], capture_output=True, text=True, check=False, env=environment)
+        return done.stdout
 
     def shows(word: str) -> bool:
         for _ in range(600):
@@ -187,9 +193,6 @@ def test_a_multiplexer_keeps_its_title_and_its_buffers(tmux: list[str], hostile_
 # A real terminal answers in its own time, and not in that of a machine with other work: run alone, by hand.
 @pytest.mark.long
 def test_ended_from_outside_the_terminal_is_given_back(plain_audit: Path) -> None:
-    import os
-    import signal
-
     terminal = Terminal(workspace_command(str(plain_audit)))
     terminal.until(b"s000")
     terminal.quiet(0.3)

@@ -101,6 +101,7 @@ def test_an_order_filters_and_sorts_without_losing_rows() -> None:
 def test_find_goes_both_ways_and_only_over_what_is_kept() -> None:
     rows = FrameRows(FRAME, [Column("tool", "tool", 0)], pl.Series([4, 2, 0], dtype=pl.UInt32))
     assert (rows.find("bash", 0, 1), rows.find("bash", 2, -1), rows.find("read", 0, 1)) == (1, 2, None)
+    assert rows.find("bash", -1, -1) is None, "above the first line there is nothing"
 
 
 def test_what_is_found_is_what_can_be_seen() -> None:

@@ -58,7 +58,7 @@ def test_from_the_finding_to_the_repair_and_all_the_way_back(plain_audit: Path) 
             await driver.until(lambda: "valid against" in driver.text())
             assert "nearest name" in driver.text()
             await driver.press("enter")  # other calls of the tool
-            assert "calls of function::read_file" in driver.text()
+            assert "calls of read_file" in driver.text()
             for _ in range(6):
                 await driver.press("escape")
             assert isinstance(driver.app.screen, Overview)

@@ -14,6 +14,7 @@ const current = () => (location.hash.slice(1) in VIEWS ? location.hash.slice(1) 
 function showView() {
   const name = current();
   for (const tab of tabs.children) tab.setAttribute("aria-current", tab.dataset.view === name ? "page" : "false");
+  tabs.querySelector("[aria-current=page]").scrollIntoView({ block: "nearest", inline: "nearest" });
   view.replaceChildren(VIEWS[name][2]());
   view.scrollTop = 0;
   if (name === "findings") { refresh(false); list.box.focus({ preventScroll: true }); }

@@ -11,7 +11,7 @@ from analyzer.tui.bar import Bar
 from analyzer.tui.host import Spot
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
-from analyzer.tui.rows import TextRows
+from analyzer.tui.rows import FrameRows, TextRows
 from analyzer.tui.screens.place import Place
 from analyzer.tui.screens.querybar import QueryBar
 from analyzer.visible import visible
@@ -27,11 +27,12 @@ class Proving(Place):
 
     session: str | None
     mode: str
+    on_screen: str
     shown: Shown | None
     _wanted: Spot | None
     _timer: Timer | None = None
     _looking = True  # the evidence of the row under the cursor is still under way
-    _then: Callable[[], None] | None = None  # what was asked of it meanwhile
+    _then: tuple[int | None, Callable[[], None]] | None = None  # what was asked meanwhile, and of which row
 
     if TYPE_CHECKING:
 
@@ -41,6 +42,8 @@ class Proving(Place):
         def schema_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
         @property
         def bar(self) -> QueryBar: ...  # noqa: D102 - the workspace says
+        @property
+        def table(self) -> FrameRows | None: ...  # noqa: D102 - the workspace says
         def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
         def enter_pane(self, name: str) -> None: ...  # noqa: D102 - the workspace says
 
@@ -48,7 +51,7 @@ class Proving(Place):
         """The evidence follows the rows; the crumbs and the other pane follow the event."""
         pane = message.pane
         if pane.id == "rows":
-            self._looking, self._then = True, None
+            self._looking = True
             if self._timer is not None:
                 self._timer.stop()
             self._timer = self.set_timer(_REST, self._look)
@@ -58,7 +61,7 @@ class Proving(Place):
 
     def _look(self, wanted: Spot | None = None, *, whole: bool = False) -> None:
         """Load what proves the row under the cursor (or the spot)."""
-        if not self.standing:
+        if not self.standing or self.table is None:  # the rows are still under way
             return
         case, glyphs, row = self.case, self.owner.glyphs, self.row()
         spot, self._wanted = wanted or self._wanted, None
@@ -121,16 +124,20 @@ class Proving(Place):
         self._column()
         self.title_line()
         self.bar.rerun()
-        act, self._looking, self._then = self._then, False, None
-        if act is not None:
-            act()
+        then, self._looking, self._then = self._then, False, None
+        if then is not None and then[0] in (None, self._row_number()):
+            then[1]()
 
     def with_evidence(self, act: Callable[[], None]) -> None:
-        """Do what needs the evidence: now, or when it is there."""
+        """Do what needs the evidence: now, or when it is there, unless the cursor went on to another row."""
         if self._looking:
-            self._then = act
+            self._then = (self._row_number(), act)
         else:
             act()
+
+    def _row_number(self) -> int | None:
+        row = self.row()
+        return None if row is None else int(row["index" if self.on_screen == "findings" else "event"])
 
     def _event_title(self, shown: Shown | None) -> str:
         if shown is None or shown.place is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,7 @@ class Taking(Exporting):
         @property
         def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
         def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
+        def with_evidence(self, act: Callable[[], None]) -> None: ...  # noqa: D102 - the workspace says
 
     def taken(self, pane: Lines) -> export.Shown:
         """Of findings the report's own rows; of an event its citation, its record and its finding."""
@@ -100,8 +102,15 @@ class Taking(Exporting):
             return out._replace(evidence=evidence, raw=shown.raw)
         return out
 
+    def export(self, pane: Lines) -> None:
+        """Of the row under the cursor, not of the one before, whose evidence may still be there."""
+        self.with_evidence(lambda: super(Taking, self).export(pane))
+
     def cite(self, pane: Lines) -> None:
         """Copy file, line, digest and pointer."""
+        self.with_evidence(lambda: self._cite(pane))
+
+    def _cite(self, pane: Lines) -> None:
         shown = self.shown
         if shown is None or shown.place is None:
             self.notify("no record here")
@@ -113,6 +122,9 @@ class Taking(Exporting):
 
     def action_mark(self) -> None:
         """Mark the row under the cursor; a note without text is a mark all the same."""
+        self.with_evidence(self._mark)
+
+    def _mark(self) -> None:
         row, shown = self.row(), self.shown
         if row is None:
             return
@@ -145,6 +157,9 @@ class Taking(Exporting):
 
     def action_pager(self) -> None:
         """The record in the user's pager, in its visible form."""
+        self.with_evidence(self._pager)
+
+    def _pager(self) -> None:
         if self.shown is None or self.shown.model is None:
             self.notify("no record here")
             return

@@ -143,6 +143,9 @@ class Walking(Place):
 
     def action_rule(self) -> None:
         """The manual of the rule."""
+        self.with_evidence(self._rule)
+
+    def _rule(self) -> None:
         from analyzer.tui.screens.reading import Manual
 
         row = self.row()

@@ -136,7 +136,12 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         way = [self.session if self.session is not None else "all sessions", "events" if self.mode == "events" else ""]
         if shown is not None and shown.model is not None:
             row = self.row() or {}
-            way += [row.get("turn") or "", shown.call_id or "", self.event_pane.path]
+            way += [
+                (shown.session or "") if self.session is None else "",
+                row.get("turn") or "",
+                shown.call_id or "",
+                self.event_pane.path,
+            ]
         return way
 
     def status(self) -> str:
@@ -351,11 +356,17 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
 
     def on_json_pane_asked(self, message: JsonPane.Asked) -> None:
         """Take the path under the cursor to the query bar, or to the filter."""
-        if message.what == "query":
-            whole = message.pane.id == "event"
-            self.open_query(message.pane.path if whole else "", 1)
-        else:
-            self.mode = "findings"
-            self.texts["findings"] = f"pointer:{message.address}" if message.address else ""
-            self.fill_rows()
-            self.enter_pane("rows")
+        pane = message.pane
+
+        def take() -> None:
+            if pane.line is None:
+                return
+            if message.what == "query":
+                self.open_query(pane.path if pane.id == "event" else "", 1)
+            else:
+                self.mode = "findings"
+                self.texts["findings"] = f"pointer:{pane.address}" if pane.address else ""
+                self.fill_rows()
+                self.enter_pane("rows")
+
+        self.with_evidence(take)
