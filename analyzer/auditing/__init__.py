@@ -6,12 +6,13 @@ partition, and puts the answers together. Whatever runs on more than one core or
 """
 
 from analyzer.auditing.outcome import Audit, open_audit
-from analyzer.auditing.partition import audit_partition, conclude
+from analyzer.auditing.partition import Answer, audit_partition, conclude
 from analyzer.auditing.run import audit, chosen, contracts_given
 from analyzer.auditing.together import gathered, held_to
 from analyzer.auditing.windows import audit_large
 
 __all__ = [
+    "Answer",
     "Audit",
     "audit",
     "audit_large",

@@ -6,16 +6,18 @@ Whatever runs on more than one core or machine calls `audit_partition`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
 from analyzer import frames
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
-from analyzer.findings.assemble import packed
+from analyzer.findings.assemble import DRESSED, dressed
 from analyzer.findings.details import ASKED, MADE_OF, details_of
 from analyzer.findings.listing import foremost
 from analyzer.findings.naming import named
+from analyzer.findings.packed import Packed
 from analyzer.findings.precedence import settle
 from analyzer.findings.repairs import Repairers, with_repairs
 from analyzer.frames import Frames
@@ -38,8 +40,18 @@ from analyzer.summary import counts_of
 from analyzer.trace import Settings, Trace
 
 Fetch = Callable[[int, int, int], bytes]
-Answered = tuple[Frames, list[tuple[str, str]]]
-"""The answer to a partition, and the rules that crashed on it."""
+
+
+class Answer(NamedTuple):
+    """What came of a partition."""
+
+    frames: Frames
+    """Concluded frames, and `unlisted` and `counts`."""
+    found: Packed
+    """FINDINGS with `first_event`, in the order of the report."""
+    crashed: list[tuple[str, str]]
+    """The rules that crashed on it, and by what."""
+
 
 # What the fleet rules and the reports need of every partition; payload texts are not among it.
 KEPT = ("sessions", "tools", "offers", "schemas", "schema_facts", "contracts")
@@ -59,11 +71,10 @@ def audit_partition(
     redaction: Redaction = HIDDEN,
     store: SchemaStore | None = None,
     repairers: Repairers | None = None,
-) -> tuple[Frames, list[tuple[str, str]]]:
+) -> Answer:
     """Audit the recorded frames of whole sessions.
 
-    Concluded frames come back, and `found` (FINDINGS with `first_event`), `unlisted` and `counts` among them. Pure: the
-    same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
+    Pure: the same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
     `keep_frames` says so. With `details` what a page shows beside the findings is in it too (DETAILS), which is little.
     `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` and
     `repairers` keep what other partitions have found out about the same schemas. `recorded` is empty afterwards.
@@ -76,15 +87,15 @@ def audit_partition(
         trace.made.clear()
         hits = settle(hits)
         blocks, beyond = foremost(with_repairs(hits, trace, repairers), trace, settings.max_findings)
-        found = packed(blocks, trace)
+        found = Packed(DRESSED, dressed(blocks, trace))
         del hits, blocks
     answer = kept_of(trace, keep_frames=keep_frames)
     if details:
         answer |= details_of({name: getattr(trace, name) for name in MADE_OF}, found.select(*ASKED))
     answer["counts"] = counts_of(trace)
     del trace  # where findings are many, they are most of what there is
-    answer["found"], answer["unlisted"] = named(found, settings.max_findings, beyond)
-    return answer, [(crash.rule.code, crash.error) for crash in crashes]
+    found, answer["unlisted"] = named(found, settings.max_findings, beyond)
+    return Answer(answer, found, [(crash.rule.code, crash.error) for crash in crashes])
 
 
 def kept_of(trace: Trace, *, keep_frames: bool) -> Frames:

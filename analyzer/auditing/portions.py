@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from analyzer.auditing.partition import Answered
+from analyzer.auditing.partition import Answer
 from analyzer.frames import Frames
 from analyzer.read.spilled.spill import sessions_among, weight_of
 
@@ -44,9 +44,9 @@ class Portions:
             if count == 1 or any(rows.height for name, rows in mine.items() if name != "tables"):
                 yield mine
 
-    def learn(self, events: int, answer: Answered) -> None:
+    def learn(self, events: int, answer: Answer) -> None:
         """Take note of how much was found in a portion of so many events."""
-        found = answer[0]["found"].height + answer[0]["unlisted"]["count"].sum()
+        found = answer.found.height + answer.frames["unlisted"]["count"].sum()
         self._sparse = found * _DENSE < events
 
 

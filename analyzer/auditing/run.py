@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.auditing.outcome import Audit
-from analyzer.auditing.partition import KEPT, Answered, audit_partition
+from analyzer.auditing.partition import KEPT, Answer, audit_partition
 from analyzer.auditing.portions import Portions
 from analyzer.auditing.together import gathered, held_to
 from analyzer.auditing.windows import audit_large
@@ -150,21 +150,24 @@ def audit(
                 sources=sources,
                 contracts=given if session is None else None,
             )
-            for number, (part, crashes) in _each(work, lots, inputs, pool, jobs):
+            for number, answer in _each(work, lots, inputs, pool, jobs):
                 report("audit", number, recording.expected_partitions)
                 if each is not None:
-                    each(Audit(part["found"], {**part, "sources": inputs}, sources=tuple(sources)))
-                kept.add(part if keep_frames else {name: rows for name, rows in part.items() if name not in _GOING})
-                del part  # while the next one is judged
-                crashed += crashes
+                    whole = {**answer.frames, "sources": inputs}
+                    each(Audit(answer.found.copy().unpack(), whole, sources=tuple(sources)))
+                    del whole
+                going = () if keep_frames else _GOING
+                kept.add({name: rows for name, rows in answer.frames.items() if name not in going}, answer.found)
+                crashed += answer.crashed
+                del answer  # while the next one is judged
                 if so_far is not None and number < recording.expected_partitions:
-                    so_far(together(kept.whole(), crashed))
+                    so_far(together(*kept.whole(), crashed))
         finally:
             recording.close()
             evidence.close()
         report("report", 0, 0)
         more = kept.details()
-        done = together(kept.end(), crashed)
+        done = together(*kept.end(), crashed)
         done = replace(done, frames={**done.frames, **more})
     if session is not None and not done.summary["sessions"] and not lenient:
         raise UsageError(f"no session {session!r} in the log")  # without findings it would pass for a good one
@@ -244,8 +247,8 @@ def _pool(jobs: int) -> Iterator[Executor | None]:
 
 
 def _each(
-    work: partial[Answered], lots: Sequence[Loadable], inputs: pl.DataFrame, pool: Executor | None, jobs: int
-) -> Iterator[tuple[int, Answered]]:
+    work: partial[Answer], lots: Sequence[Loadable], inputs: pl.DataFrame, pool: Executor | None, jobs: int
+) -> Iterator[tuple[int, Answer]]:
     """The answers to the partitions, in their order and with their numbers; some are answered in portions.
 
     A process has one in memory, and loads it itself.
@@ -259,7 +262,7 @@ def _each(
                 yield number, answer
                 del answer  # while the next one is judged
         return
-    waiting: deque[tuple[int, Future[list[Answered]]]] = deque()
+    waiting: deque[tuple[int, Future[list[Answer]]]] = deque()
     for number, lot in enumerate(lots, 1):
         waiting.append((number, pool.submit(_elsewhere, work, lot, inputs)))
         if len(waiting) > jobs:
@@ -268,22 +271,22 @@ def _each(
         yield from _told(*waiting.popleft())
 
 
-def _told(number: int, answers: Future[list[Answered]]) -> Iterator[tuple[int, Answered]]:
+def _told(number: int, answers: Future[list[Answer]]) -> Iterator[tuple[int, Answer]]:
     if hasattr(signal, "siginterrupt"):  # Polars hooks into it so that who waits for an answer is not woken
         signal.siginterrupt(signal.SIGINT, True)
     return ((number, answer) for answer in answers.result())
 
 
 @no_collection()
-def _elsewhere(work: partial[Answered], lot: Loadable, inputs: pl.DataFrame) -> list[Answered]:
+def _elsewhere(work: partial[Answer], lot: Loadable, inputs: pl.DataFrame) -> list[Answer]:
     """The answers to a partition, in a process of the pool."""
     store, repairers, portions = _kept_here(work.keywords["settings"].assert_formats)
     return [*_answers(work, lot, inputs, portions, store=store, repairers=repairers)]
 
 
 def _answers(
-    work: partial[Answered], lot: Loadable, inputs: pl.DataFrame, portions: Portions, **kept: Any
-) -> Iterator[Answered]:
+    work: partial[Answer], lot: Loadable, inputs: pl.DataFrame, portions: Portions, **kept: Any
+) -> Iterator[Answer]:
     if isinstance(lot, Large):
         yield audit_large(lot, inputs, **work.keywords, **kept)
     elif work.keywords["keep_frames"]:  # all of them are held in the end

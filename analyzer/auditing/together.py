@@ -18,8 +18,9 @@ from analyzer.errors import AnalyzerError, InputError
 from analyzer.findings.assemble import assemble
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.kept import SAME
-from analyzer.findings.listing import cut, listed, places_of
-from analyzer.findings.naming import ordered
+from analyzer.findings.listing import PLACED, cut, listed, places_of
+from analyzer.findings.naming import ordered, together
+from analyzer.findings.packed import Packed
 from analyzer.findings.precedence import settle, settle_across
 from analyzer.findings.stated import stated, told
 from analyzer.findings.suppress import suppress
@@ -37,6 +38,7 @@ _MOST_TOLD = 8
 
 def gathered(
     parts: Sequence[Frames],
+    found: Sequence[Packed],
     crashed: Sequence[tuple[str, str]],
     *,
     inputs: pl.DataFrame,
@@ -47,10 +49,11 @@ def gathered(
     sources: Sequence[Source] = (),
     contracts: Contracts | None = None,
 ) -> Audit:
-    """The audit whose partitions gave `parts` (answers of `audit_partition`, at least one) and `crashed`.
+    """The audit whose partitions gave `parts`, `found` and `crashed` (answers of `audit_partition`, at least one).
 
-    The parts are empty afterwards: nothing is held twice. `inputs` are SOURCES of all of them. The rules of the fleet
-    run here, over what is kept of every partition. Of `contracts` it is told which entries no call was met by.
+    Parts and findings are empty afterwards: nothing is held twice. `inputs` are SOURCES of all of them. The rules of
+    the fleet run here, over what is kept of every partition. Of `contracts` it is told which entries no call was met
+    by.
     """
     several = len(parts) > 1 and "calls" in parts[0]
     if several:
@@ -63,16 +66,13 @@ def gathered(
     # Where not all events are kept, those that show contracts are: they lead to the schemas as they were written.
     whole.setdefault("events", whole.pop("offer_events"))
     crashed = sorted({*crashed, *crashes})
-    found, unlisted = whole.pop("found"), whole.pop("unlisted")
-    if found.height > settings.max_findings or unlisted.height:
-        places, unlisted = cut(places_of(found, 0), settings.max_findings, unlisted)
-        found = found if places.height == found.height else found[places["row"].sort()]
     fleet, more = listed(fleet, settings.max_findings)
+    kept, unlisted = _listed(found, fleet, whole.pop("strays"), whole.pop("unlisted"), settings)
     unlisted = pl.concat([unlisted, more])
-    told_of = [settle_across(found, fleet, misdirected(whole.pop("strays"))), fleet, told(unlisted)]
-    told_of.append(_crash_findings(crashed))
-    del found
-    findings = ordered(told_of).drop("first_event")
+    for each in (fleet, told(unlisted), _crash_findings(crashed)):
+        kept.add(each)
+    ordered(kept)
+    findings = kept.unpack().drop("first_event")
     counts = pl.concat([whole.pop("counts"), definitions(whole["schemas"], whole["offers"])])
     idle = rules_not_run(counts, rules)
     absent = {each["rule"] for each in idle} | {rule for rule, _ in crashed}
@@ -97,6 +97,23 @@ def gathered(
         crashed=crashed,
         sources=tuple(sources),
     )
+
+
+def _listed(
+    found: Sequence[Packed], fleet: pl.DataFrame, strays: pl.DataFrame, unlisted: pl.DataFrame, settings: Settings
+) -> tuple[Packed, pl.DataFrame]:
+    """The findings of all partitions that are listed, and UNLISTED."""
+    whole = together(found)
+    if whole.height > settings.max_findings or unlisted.height:
+        places, unlisted = cut(places_of(whole.select(*PLACED), 0), settings.max_findings, unlisted)
+        if places.height < whole.height:
+            whole.keep(places["row"].sort())
+    told_by = settle_across(
+        whole.select("session", "call_id", "rule").with_row_index("row"), fleet, misdirected(strays)
+    )
+    if told_by.height < whole.height:
+        whole.keep(told_by["row"])
+    return whole, unlisted
 
 
 def _unmet(contracts: Contracts, names: set[tuple[str | None, str]]) -> list[str]:

@@ -23,6 +23,8 @@ from analyzer.config import Suppression
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.findings.baseline import Baseline
 from analyzer.findings.details import DETAILS, together
+from analyzer.findings.naming import NAMED
+from analyzer.findings.packed import Packed
 from analyzer.frames import SOURCES
 from analyzer.full_disk import advice
 from analyzer.read.sources.copies import digest
@@ -178,7 +180,10 @@ class _Run:
         self._progress("report", 0, 0)
         wanted, store, known, failed = self._wanted, self._store, schedule.known, schedule.failed
         live = sorted(schedule.live.items(), key=lambda pair: pair[1].sources)
-        parts = [self._answers(name) for name, _ in live] or [self._nothing()]
+        parts, told = [], []
+        for part in (self._answers(name) for name, _ in live) if live else (self._nothing(),):
+            told.append(Packed(NAMED, [part.pop("found")]))
+            parts.append(part)
         details = together(store.segment(name, DETAILS) for name, _ in live)
         problems: list[AnalyzerError] = [*self._missing, *wanted.problems]
         for _, held in live:
@@ -189,6 +194,7 @@ class _Run:
         ]
         audit = gathered(
             parts,
+            told,
             [crash for _, held in live for crash in held.answer.crashed],
             inputs=known.filter(pl.col("source").is_in(list(self._inputs))).select(list(SOURCES)),
             settings=wanted.terms.settings,

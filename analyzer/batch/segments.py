@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from analyzer.auditing import Answer as PartAnswer
 from analyzer.auditing import audit_large, audit_partition, chosen
 from analyzer.contracts.files import Contracts
 from analyzer.findings.kept import SAME, Kept
+from analyzer.findings.naming import together
 from analyzer.frame_masking import masked_frame
 from analyzer.full_disk import write_parquet
 from analyzer.masking import masked
@@ -102,10 +104,9 @@ def _recording(folder: Path, crew: Crew | None) -> Recording:
 
 
 class _Part(NamedTuple):
-    """The answer to one partition."""
+    """The answer to one partition, and the turns that are in it."""
 
-    frames: dict[str, pl.DataFrame]
-    crashed: list[tuple[str, str]]
+    answer: PartAnswer
     turns: list[str]
 
 
@@ -122,13 +123,13 @@ def audit_lot(lot: Loadable, sources: Sequence[Source], inputs: pl.DataFrame, te
     }
     with closing(Evidence(sources)) as evidence:
         if isinstance(lot, Large):
-            frames, crashed = audit_large(lot, inputs, fetch=evidence.fetch, **given)
+            answer = audit_large(lot, inputs, fetch=evidence.fetch, **given)
             turns = [rows["turn"].unique() for _, rows in lot.frames("events")]
         else:
             recorded = lot.load()
-            frames, crashed = audit_partition({**recorded, "sources": inputs}, fetch=evidence.fetch, **given)
-            turns = [recorded["events"]["turn"]]
-    return _Part(frames, crashed, pl.concat(turns).drop_nulls().unique().to_list())
+            turns = [recorded["events"]["turn"].unique()]
+            answer = audit_partition({**recorded, "sources": inputs}, fetch=evidence.fetch, **given)
+    return _Part(answer, pl.concat(turns).drop_nulls().unique().to_list())
 
 
 def _answers(
@@ -161,14 +162,15 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
                 crew=crew,
             )
             for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
-                answers.add(part.frames)
+                answers.add(part.answer.frames, part.answer.found)
                 turns.update(part.turns)
-                crashed.update(part.crashed)
+                crashed.update(part.answer.crashed)
                 del part  # while the next one is judged
         finally:
             recording.close()
-        parts, details = answers.end(), answers.details()
+        (parts, found), details = answers.end(), answers.details()
     kept = {name: _together(name, [part[name] for part in parts]) for name in parts[0]} | details
+    kept["found"] = together(found).unpack()
     # Masked first: a later run knows no other names.
     kept = {name: masked_frame(frame) for name, frame in kept.items()}
     answer = Answer(

@@ -33,15 +33,7 @@ _NONE_DRESSED = DRESSED.to_frame()
 
 def assemble(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """FINDINGS with `first_event` (of the session), in the order of the report."""
-    return named(packed([hits], trace))[0]
-
-
-def packed(blocks: Iterable[pl.DataFrame], trace: Trace) -> Packed:
-    """All hits of some sessions as DRESSED."""
-    found = Packed(DRESSED)
-    for block in dressed(blocks, trace):
-        found.add(block)
-    return found
+    return named(Packed(DRESSED, dressed([hits], trace)))[0].unpack()
 
 
 def dressed(blocks: Iterable[pl.DataFrame], trace: Trace) -> Iterator[pl.DataFrame]:

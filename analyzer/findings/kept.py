@@ -12,14 +12,15 @@ from tempfile import SpooledTemporaryFile
 import polars as pl
 
 from analyzer.findings.details import DETAILS, together
-from analyzer.findings.listing import cut, places_of, unlisted_of
+from analyzer.findings.listing import PLACED, cut, places_of, unlisted_of
+from analyzer.findings.packed import Packed
 from analyzer.frames import Frames
 
 SAME = ("schemas", "schema_facts", "tools", "contracts", "shown_tables")
 """Frames of which partitions hold the same rows again and again."""
-_WAITING = ("found", "retries", "offer_events", "offers")
+_WAITING = ("retries", "offer_events", "offers")
 _MUCH = 32 << 20
-_PLACED = ("offers", "first_showings", "strays", "retries")  # whose events are looked up in `offer_events`
+_EVENTS_OF = ("offers", "first_showings", "strays", "retries")  # whose events are looked up in `offer_events`
 
 
 class Kept:
@@ -30,15 +31,15 @@ class Kept:
 
     def __init__(self, most: int, *, every: bool = True) -> None:
         self._most, self._every = most, every
-        self._found = 0
+        self._found: list[Packed] = []
         self._parts: list[Frames] = []  # all frames but those that wait
         self._same: Frames = {}
         self._file = SpooledTemporaryFile(max_size=_MUCH)  # noqa: SIM115 - it goes with this
         self._waiting: list[dict[str, tuple[int, int]]] = []
         self._detailed: list[dict[str, tuple[int, int]]] = []
 
-    def add(self, part: Frames) -> None:
-        """Keep what is needed of one more."""
+    def add(self, part: Frames, found: Packed) -> None:
+        """Keep what is needed of one more, and its findings."""
         if DETAILS.keys() <= part.keys():
             self._detailed.append({name: self._put(part[name]) for name in DETAILS})
         for name in SAME:
@@ -48,37 +49,43 @@ class Kept:
         self._parts.append(
             {name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING, *DETAILS)}
         )
-        self._found += part["found"].height
-        if self._found > 2 * self._most:
+        found.pack()
+        self._found.append(found)
+        if self._listed() > 2 * self._most:
             self._thin()
+
+    def _listed(self) -> int:
+        return sum(found.height for found in self._found)
 
     def _thin(self) -> None:
-        """Leave out what will not be listed in any case; of one part after the other, for all of them are much."""
-        numbers = range(len(self._parts))
-        places = pl.concat(places_of(self._get(number, "found"), number) for number in numbers)
+        """Leave out what will not be listed in any case."""
+        places = pl.concat(places_of(found.select(*PLACED), number) for number, found in enumerate(self._found))
         kept, unlisted = cut(places, self._most, unlisted_of(self._parts))
         del places
-        self._found = kept.height
         rows = kept.partition_by("part", as_dict=True, include_key=False)
-        for number, (part, waiting) in enumerate(zip(self._parts, self._waiting, strict=True)):
-            found = self._get(number, "found")
+        for number, (part, found) in enumerate(zip(self._parts, self._found, strict=True)):
             mine = rows.get((number,), kept.clear())["row"]
             if mine.len() < found.height:
-                waiting["found"] = self._put(found[mine.sort()])
+                found.keep(mine.sort())
+                found.leave_out()
             part["unlisted"] = unlisted if number == 0 else unlisted.clear()
 
-    def whole(self) -> list[Frames]:
-        """The answers, with every row that may be asked for: of calls that may repeat a failed one, those that do."""
-        failed = pl.concat([self._failed(number) for number in range(len(self._parts))]).unique()
-        return [self._part(number, failed) for number in range(len(self._parts))]
+    def whole(self) -> tuple[list[Frames], list[Packed]]:
+        """The answers and their findings, with every row that may be asked for.
 
-    def end(self) -> list[Frames]:
+        Of calls that may repeat a failed one, those that do.
+        """
+        failed = pl.concat([self._failed(number) for number in range(len(self._parts))]).unique()
+        return [self._part(number, failed) for number in range(len(self._parts))], [each.copy() for each in self._found]
+
+    def end(self) -> tuple[list[Frames], list[Packed]]:
         """The answers as `whole` has them; they are kept no longer."""
-        if self._found > self._most:
+        if self._listed() > self._most:
             self._thin()
-        parts = self.whole()
+        whole = self.whole()
         self._parts.clear()
-        return parts
+        self._found.clear()
+        return whole
 
     def details(self) -> Frames:
         """DETAILS of all partitions; without frames where they were not asked for."""
@@ -97,9 +104,9 @@ class Kept:
         part = {
             **self._parts[number],
             "retries": retries,
-            **{name: self._get(number, name) for name in ("found", "offers")},
+            "offers": self._get(number, "offers"),
         }
-        places = pl.concat([part[name]["event"] for name in _PLACED])
+        places = pl.concat([part[name]["event"] for name in _EVENTS_OF])
         events = self._get(number, "offer_events").filter(pl.col("event").is_in(places.implode()))
         same = {name: rows if number == 0 else rows.clear() for name, rows in self._same.items()}
         return {**part, **same, "retries": anew(retries), "offer_events": anew(events)}

@@ -16,6 +16,8 @@ from analyzer.trace import Trace
 
 CLASS = ("rule", "slug", "severity", "confidence")
 """By what findings are counted."""
+PLACED = (*CLASS, "first_event", "seq", "location", "fingerprint")
+"""The columns that say which findings are listed."""
 UNLISTED = pl.Schema({**dict.fromkeys(CLASS, pl.String()), "count": pl.Int64()})
 """What is counted and not listed."""
 TAKEN = pl.Schema({**dict.fromkeys(CLASS, pl.String()), "kept": pl.Int64(), "count": pl.Int64()})
@@ -51,19 +53,24 @@ def foremost(
     before = _NONE_TAKEN if before is None else before
     if hits.height + int(before.select(pl.sum_horizontal("kept", "count").sum()).item()) <= most:
         return hits.iter_slices(_BLOCK), _ALL_LISTED
+    classes = hits.select(pl.col(CLASS).cast(pl.Categorical))
     here = hits.group_by(CLASS).agg(here=pl.len().cast(pl.Int64))
-    counts = before.join(here, on=CLASS, how="full", coalesce=True).fill_null(0)
-    share = _share(counts.select(pl.sum_horizontal("kept", "count", "here")).to_series(), most)
-    taken = hits.select(CLASS).join(before, on=CLASS, how="left", maintain_order="left")["kept"].fill_null(0)
-    order = pl.struct(pl.col("first_event", "seq").fill_null(_LAST)).rank("min").over(CLASS)
-    ranked = pl.concat([hits.select(CLASS), placed(hits, trace)], how="horizontal").select(order).to_series()
-    mine = taken + ranked <= share
-    kept = hits.select(CLASS).filter(mine).group_by(CLASS).agg(kept=pl.len().cast(pl.Int64))
-    left = here.join(kept, on=CLASS, how="left")
-    left = left.select(*CLASS, count=pl.col("here") - pl.col("kept").fill_null(0))
+    counts = here.join(before, on=CLASS, how="left").fill_null(0)
+    others = before.join(here, on=CLASS, how="anti").select(pl.sum_horizontal("kept", "count"))
+    share = _share([*counts.select(pl.sum_horizontal("kept", "count", "here")).to_series(), *others.to_series()], most)
+    mine = pl.repeat(value=True, n=hits.height, dtype=pl.Boolean, eager=True)
+    rank = pl.struct(pl.col("first_event", "seq").fill_null(_LAST)).rank("min")
+    left = []
+    for row in counts.iter_rows(named=True):
+        if row["kept"] + row["here"] > share:
+            of_class = classes.select(pl.all_horizontal(pl.col(name) == row[name] for name in CLASS).arg_true())
+            rows = of_class.to_series()
+            beyond = placed(hits, trace, rows).select(rank).to_series() + row["kept"] > share
+            mine = mine.scatter(rows.filter(beyond), False)
+            left.append({**{name: row[name] for name in CLASS}, "count": int(beyond.sum())})
     starts = range(0, hits.height, _BLOCK)
     blocks = (hits.slice(since, _BLOCK).filter(mine.slice(since, _BLOCK)) for since in starts)
-    return blocks, left.filter(pl.col("count") > 0).sort(CLASS)
+    return blocks, pl.DataFrame(left, schema=UNLISTED).filter(pl.col("count") > 0).sort(CLASS)
 
 
 def with_more(taken: pl.DataFrame, found: pl.DataFrame, left: pl.DataFrame) -> pl.DataFrame:
@@ -89,7 +96,7 @@ def _share(counts: Iterable[int], most: int) -> int:
 
 
 def places_of(found: pl.DataFrame, part: int) -> pl.DataFrame:
-    """Of FINDINGS with `first_event` in the order of the report what says which are listed: `part`, `row`, their order.
+    """Of PLACED in the order of the report what says which are listed: `part`, `row`, their order.
 
     Those of one session are all in one part, where the rows say how they are ordered; texts are for what is of none.
     """

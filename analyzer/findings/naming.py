@@ -1,8 +1,8 @@
-"""The names of findings that last, and their order in the report; so many at once that none is held twice."""
+"""The names of findings that last, and their order in the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
 import polars as pl
@@ -11,51 +11,47 @@ from analyzer.findings.listing import CLASS, UNLISTED, listed
 from analyzer.findings.packed import Packed
 from analyzer.frames import FINDINGS
 
-_NAMED = pl.Schema({**FINDINGS, "first_event": pl.Int64()})
-_NONE = _NAMED.to_frame()
+NAMED = pl.Schema({**FINDINGS, "first_event": pl.Int64()})
+"""FINDINGS with `first_event` (of the session)."""
 _BLOCK = 50_000  # texts that are changed at once
 _EVERY = 1 << 62
 
 
-def named(hits: Packed, most: int = _EVERY, beyond: pl.DataFrame | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def named(hits: Packed, most: int = _EVERY, beyond: pl.DataFrame | None = None) -> tuple[Packed, pl.DataFrame]:
     """FINDINGS with `first_event`, in the order of the report, and UNLISTED, of all hits of some sessions: DRESSED.
 
     `fingerprint` is the name of this occurrence, whatever the recorder. About `most` are listed, `beyond` is UNLISTED
-    of those before. The hits are taken apart: they are wide, and of no column is more held than twice.
+    of those before. The hits become what is given.
     """
     if not hits.height and (beyond is None or beyond.is_empty()):
-        return _NONE, UNLISTED.to_frame()
-    fingerprint = _fingerprints(hits)
-    keys = hits.select("first_event", "seq", "rule", "location").with_columns(fingerprint)
-    rows = _order(keys)
-    del keys
-    kept, unlisted = listed(hits.select(*CLASS).with_row_index("row")[rows], most, beyond)
-    rows = kept["row"]
-    as_they_are = rows.len() == hits.height and rows.is_sorted()  # those of one partition nearly always are
-    columns = (fingerprint if name == "fingerprint" else hits.take(name) for name in _NAMED)
-    return pl.DataFrame([each if as_they_are else each.gather(rows) for each in columns], schema=_NAMED), unlisted
+        return Packed(NAMED), UNLISTED.to_frame()
+    hits.with_column(_fingerprints(hits), NAMED)
+    ordered(hits)
+    kept, unlisted = listed(hits.select(*CLASS).with_row_index("row"), most, beyond)
+    if kept.height < hits.height:
+        hits.keep(kept["row"])
+    return hits, unlisted
 
 
-def ordered(found: list[pl.DataFrame]) -> pl.DataFrame:
-    """FINDINGS with `first_event` in the order of the report: session first seen, place in it, rule, pointer, name.
+def together(found: Iterable[Packed]) -> Packed:
+    """The findings of several parts, in their order, which are held there no longer."""
+    whole = Packed(NAMED)
+    for each in found:
+        whole.extend(each)
+    return whole
 
-    `found` is empty afterwards: findings are wide, and no more than a column of them is held twice.
+
+def ordered(found: Packed) -> None:
+    """Put FINDINGS with `first_event` in the order of the report.
+
+    That is by session first seen, place in it, rule, pointer and name.
     """
-    whole = pl.concat([each for each in found if each.height] or found[:1])
-    found.clear()
-    rows = _order(whole)
-    columns = whole.get_columns()[::-1]
-    del whole
-    if rows.is_sorted():
-        return pl.DataFrame([columns.pop().rechunk() for _ in range(len(columns))])
-    # Of one chunk, for of many Polars takes six times the memory to order lists.
-    return pl.DataFrame([columns.pop().rechunk().gather(rows) for _ in range(len(columns))])
-
-
-def _order(found: pl.DataFrame) -> pl.Series:
+    keys = found.select("first_event", "seq", "rule", "location", "fingerprint")
     pointer = pl.col("location").struct.field("pointer")
     by = pl.arg_sort_by("first_event", "seq", "rule", pointer, "fingerprint", nulls_last=True)
-    return found.select(by).to_series()
+    rows = keys.select(by).to_series()
+    if not rows.is_sorted():  # those of one partition nearly always are
+        found.keep(rows)
 
 
 def _fingerprints(hits: Packed) -> pl.Series:

@@ -53,9 +53,9 @@ def owned(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
 
 
-def placed(hits: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    """For each hit `first_event` (of its session) and `seq`, by which findings are ordered first."""
-    narrow = hits.select(_PLACED)
+def placed(hits: pl.DataFrame, trace: Trace, rows: pl.Series | None = None) -> pl.DataFrame:
+    """For each hit, or those of some rows, `first_event` (of its session) and `seq`: findings are ordered by these."""
+    narrow = hits.select(_PLACED) if rows is None else hits.select(_PLACED)[rows]
     return pl.concat([_PLACES, *(_placed(block, trace) for block in narrow.iter_slices(_BLOCK))], rechunk=True)
 
 

@@ -2,49 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from io import BytesIO
 
 import polars as pl
 
+_FEW = 10_000  # rows that are held as they are
+
 
 class Packed:
-    """Frames of one schema, in their order. One alone stays as it is: of few findings nothing is worth packing."""
+    """Frames of one schema, one behind the other, or some of their rows in another order."""
 
-    def __init__(self, schema: pl.Schema) -> None:
+    def __init__(self, schema: pl.Schema, frames: Iterable[pl.DataFrame] = ()) -> None:
         self._schema = schema
-        self._frame: pl.DataFrame | None = None
-        self._columns: dict[str, list[bytes]] = {}
-        self.height = 0
+        self._columns: dict[str, list[bytes | pl.Series]] = {name: [] for name in schema}
+        self._all = 0
+        self._rows: pl.Series | None = None
+        for frame in frames:
+            self.add(frame)
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return self._all if self._rows is None else self._rows.len()
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take the next frame."""
-        if frame.is_empty():
-            return
-        self.height += frame.height
-        if self.height == frame.height:
-            self._frame = frame
-            return
-        for each in (frame,) if self._frame is None else (self._frame, frame):
-            for column in each:
-                self._columns.setdefault(column.name, []).append(_packed(column))
-        self._frame = None
+        """Put a frame behind the others."""
+        if self._rows is not None:
+            self._rows = pl.concat([self._rows, _numbers(self._all, frame.height)])
+        if frame.height:
+            self._all += frame.height
+            for name in self._schema:
+                self._columns[name].append(frame[name])
+        if self._all > _FEW:
+            self.pack()
+
+    def extend(self, other: Packed) -> None:
+        """Put all rows of another one behind the others; that one is empty afterwards."""
+        if self._rows is not None or other._rows is not None:
+            rows = _numbers(0, other._all) if other._rows is None else other._rows + self._all
+            self._rows = pl.concat([_numbers(0, self._all) if self._rows is None else self._rows, rows])
+        self._all += other._all
+        for name in self._schema:
+            self._columns[name] += other._columns[name]
+            other._columns[name].clear()
+        other._all, other._rows = 0, None
+
+    def pack(self) -> None:
+        """Compress what is not, and hold on to nothing else."""
+        for name, pieces in self._columns.items():
+            self._columns[name] = [each if isinstance(each, bytes) else _packed(each) for each in pieces]
+
+    def keep(self, rows: pl.Series) -> None:
+        """Keep these rows, in this order."""
+        rows = rows.cast(pl.Int64)
+        self._rows = rows if self._rows is None else self._rows.gather(rows)
+
+    def leave_out(self) -> None:
+        """Hold no longer what is not kept."""
+        if self._rows is not None:
+            for name in self._schema:
+                self._columns[name] = [_packed(self._unpacked(name))]
+            self._all, self._rows = self._rows.len(), None
+
+    def with_column(self, column: pl.Series, schema: pl.Schema) -> None:
+        """Take one more column, of all rows in the order in which they were added, and keep those of a schema."""
+        columns: dict[str, list[bytes | pl.Series]] = {**self._columns, column.name: [column]}
+        self._schema, self._columns = schema, {name: columns[name] for name in schema}
+
+    def copy(self) -> Packed:
+        """The same rows, held apart."""
+        copied = Packed(self._schema)
+        copied._columns = {name: [*pieces] for name, pieces in self._columns.items()}
+        copied._all, copied._rows = self._all, self._rows
+        return copied
 
     def select(self, *names: str) -> pl.DataFrame:
-        """Some columns of all frames."""
-        if not self.height:
-            return self._schema.to_frame().select(names)
-        if self._frame is not None:
-            return self._frame.select(names)
-        return pl.DataFrame([_unpacked(self._columns[name]) for name in names])
+        """Some columns."""
+        return pl.DataFrame([self._unpacked(name) for name in names])
 
-    def take(self, name: str) -> pl.Series:
-        """A column of all frames, of one chunk, which is held here no longer."""
-        if self._columns:
-            return _unpacked(self._columns.pop(name))
-        column = self.select(name)[name].rechunk()
-        if self._frame is not None:
-            self._frame = self._frame.drop(name)
-        return column
+    def unpack(self) -> pl.DataFrame:
+        """All columns; they are held here no longer."""
+        columns = []
+        for name in self._schema:
+            columns.append(self._unpacked(name))
+            self._columns[name].clear()
+        self._all, self._rows = 0, None
+        return pl.DataFrame(columns)
+
+    def _unpacked(self, name: str) -> pl.Series:
+        pieces = [_read(each) if isinstance(each, bytes) else each for each in self._columns[name]]
+        # Of one chunk, for of many Polars takes six times the memory to order lists.
+        whole = pl.concat(pieces, rechunk=True) if pieces else pl.Series(name, dtype=self._schema[name])
+        pieces.clear()  # before there is one more of it
+        return whole if self._rows is None else whole.gather(self._rows)
+
+
+def _numbers(since: int, count: int) -> pl.Series:
+    return pl.int_range(since, since + count, eager=True)
 
 
 def _packed(column: pl.Series) -> bytes:
@@ -53,5 +108,5 @@ def _packed(column: pl.Series) -> bytes:
     return written.getvalue()
 
 
-def _unpacked(pieces: list[bytes]) -> pl.Series:
-    return pl.concat([pl.read_ipc_stream(BytesIO(each)).to_series() for each in pieces], rechunk=True)
+def _read(piece: bytes) -> pl.Series:
+    return pl.read_ipc_stream(BytesIO(piece)).to_series()

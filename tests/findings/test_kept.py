@@ -10,7 +10,9 @@ import pytest
 
 from analyzer.findings import kept
 from analyzer.findings.kept import SAME, Kept
-from analyzer.frames import EVENTS, FINDINGS, OFFERS, RETRIES, SCHEMAS
+from analyzer.findings.naming import NAMED
+from analyzer.findings.packed import Packed
+from analyzer.frames import EVENTS, OFFERS, RETRIES, SCHEMAS
 
 
 def part(number: int, *, ended: str | None) -> dict[str, pl.DataFrame]:
@@ -22,7 +24,6 @@ def part(number: int, *, ended: str | None) -> dict[str, pl.DataFrame]:
     events = pl.concat([one(EVENTS, event=10 * number + each, session=f"s{number}") for each in (1, 2, 3)])
     return {
         **{name: one(SCHEMAS, schema_id=f"{name} everywhere") for name in SAME},
-        "found": one(pl.Schema({**FINDINGS}), rule=f"R{number}"),
         "retries": one(RETRIES, session=f"s{number}", event=10 * number + 1, digest=number // 2, ended=ended),
         "offers": one(OFFERS, session=f"s{number}", event=10 * number + 2),
         "first_showings": one(EVENTS, event=10 * number + 2).select("event"),
@@ -36,11 +37,12 @@ def test_rows_that_may_be_asked_for_come_back(much: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(kept, "_MUCH", much)
     parts = [part(number, ended="failed" if number == 1 else None) for number in range(4)]
     with closing(Kept(1_000)) as held:
-        for each in parts:
-            held.add(each)
+        for number, each in enumerate(parts):
+            found = Packed(NAMED, [pl.DataFrame([{"rule": f"R{number}"}], schema=NAMED)])
+            held.add(each, found)
         twice = held.whole(), held.whole()
-    for whole in twice:
-        assert [each["found"]["rule"].to_list() for each in whole] == [["R0"], ["R1"], ["R2"], ["R3"]]
+    for whole, findings in twice:
+        assert [each.unpack()["rule"].to_list() for each in findings] == [["R0"], ["R1"], ["R2"], ["R3"]]
         assert [each["offers"].equals(was["offers"]) for each, was in zip(whole, parts, strict=True)] == [True] * 4
         assert [each["retries"].height for each in whole] == [1, 1, 0, 0], "of the call that failed, and its like"
         assert [each["offer_events"]["event"].to_list() for each in whole] == [[1, 2], [11, 12], [22], [32]]

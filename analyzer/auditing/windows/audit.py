@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.auditing.partition import Answered, Fetch, audit_partition, conclude
+from analyzer.auditing.partition import Answer, Fetch, audit_partition, conclude
 from analyzer.auditing.windows.ending import Ending
 from analyzer.auditing.windows.index import Index, index_of
 from analyzer.auditing.windows.owning import keys_of, own_part
@@ -47,7 +47,7 @@ def audit_large(
     redaction: Redaction = HIDDEN,
     store: SchemaStore | None = None,
     repairers: Repairers | None = None,
-) -> Answered:
+) -> Answer:
     """Audit a session that is too large to be looked at whole; `sources` are SOURCES, the rest is `audit_partition`'s.
 
     The answer is that of the whole session, but for the rules that say otherwise (`Rule.reach`); these are named in the

@@ -30,7 +30,7 @@ def details_part(part: Trace) -> Frames:
 
 
 def details_of_windows(shelf: Shelf, numbers: Numbers, index: Index, known: Frames, found: pl.DataFrame) -> Frames:
-    """DETAILS of the session. `known` are the frames of which every window has all, `found` are FINDINGS."""
+    """DETAILS of the session. `known` are the frames of which every window has all, `found` is ASKED."""
     named = pl.col("call_id").is_in(found["call_id"].drop_nulls().unique().implode())
     there = pl.col("seq").is_in(found["seq"].drop_nulls().unique().implode())
     first = numbers.calls["call"].head(MOST_MARKS).implode()

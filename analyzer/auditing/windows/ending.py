@@ -9,13 +9,14 @@ from pathlib import Path
 import polars as pl
 
 from analyzer.auditing.numbers import STAGE
-from analyzer.auditing.partition import KEPT, Answered, kept_of
+from analyzer.auditing.partition import KEPT, Answer, kept_of
 from analyzer.auditing.windows.detailed import details_of_windows, details_part
 from analyzer.auditing.windows.index import Index
 from analyzer.auditing.windows.owning import keyed, keys_of
 from analyzer.auditing.windows.session import GLOBAL, Numbers, odd_rows, session_trace, told_of
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.assemble import DRESSED, dressed
+from analyzer.findings.details import ASKED
 from analyzer.findings.listing import TAKEN, UNLISTED, with_more
 from analyzer.findings.naming import named
 from analyzer.findings.packed import Packed
@@ -90,7 +91,7 @@ class Ending:
             self._shelf.put(name, by_key[name])
         self._count += 1
 
-    def answer(self) -> Answered:
+    def answer(self) -> Answer:
         """The answer to the whole session, as `audit_partition` gives it."""
         numbers = Numbers(self._shelf)
         # Places are many, and few of them are told.
@@ -107,17 +108,17 @@ class Ending:
         answer = {name: frame for name, frame in self._globals.items() if name not in GLOBAL or name in KEPT}
         hits = pl.concat([hits, *told])
         late = dressed([hits], told_of(trace, hits, self._whole, self._index))
-        answer["found"], answer["unlisted"] = self._listed(late, numbers)
+        found, answer["unlisted"] = self._listed(late, numbers)
         answer["counts"] = self._counts()
         answer |= {name: self._shelf.whole(name) for name in ("retries", "strays", "offer_events")}
         first = pl.struct("session", "digest").is_first_distinct()
         answer["retries"] = answer["retries"].filter(first | pl.col("ended").is_not_null())
         if self._details:
             known = {**self._globals, "turns": self._index.turns}
-            answer |= details_of_windows(self._shelf, numbers, self._index, known, answer["found"])
+            answer |= details_of_windows(self._shelf, numbers, self._index, known, found.select(*ASKED))
         if self._keep_frames:
             answer |= self._saved(numbers)
-        return answer, sorted(self._crashed)
+        return Answer(answer, found, sorted(self._crashed))
 
     def _own(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.filter(self._index.windows.owners_of(frame["event"]) == self._count)
@@ -136,7 +137,7 @@ class Ending:
             self._shelf.put("found", keyed(found.drop("schema_id"), calls, "call"))
         self._told_once = pl.concat(told).unique()
 
-    def _listed(self, late: Iterable[pl.DataFrame], numbers: Numbers) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _listed(self, late: Iterable[pl.DataFrame], numbers: Numbers) -> tuple[Packed, pl.DataFrame]:
         ordinals = numbers.calls.select("call", "ordinal")
         found = Packed(DRESSED)
         for rows in self._shelf.each("found"):
