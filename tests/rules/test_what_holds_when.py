@@ -217,3 +217,12 @@ def test_a_ledger_field_is_lost_where_it_never_comes_back(
     findings = told(tmp_path, "FINAL004", *rows, settings=ledger)
     assert [message in finding["message"] for finding in findings if message] == ([True] if message else [])
     assert bool(findings) is bool(message)
+
+
+def test_a_function_beside_a_servers_tool_of_the_same_name_is_another_tool(tmp_path: Path) -> None:
+    other = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+    exchange = _responses(1, 1, 0)
+    exchange["request"]["tools"].append({"type": "mcp", "server_label": "shop", "server_url": "https://shop.example"})
+    listed = {"type": "mcp_list_tools", "id": "l1", "server_label": "shop"}
+    exchange["response"]["output"].insert(0, {**listed, "tools": [{"name": "f", "input_schema": other}]})
+    assert told(tmp_path, "DRIFT001", exchange) == []

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from analyzer.contracts.spelling import spelled
+from analyzer.rules.drift.meant import meant
 from analyzer.rules.drift.pin_drift import PINNED
 from analyzer.rules.drift.versions import Direction, direction
 from analyzer.rules.hits import place
@@ -71,17 +72,19 @@ def _pairs(trace: Trace) -> pl.DataFrame:
     versions = (
         trace.offers.filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null()).select(what).unique()
     )
-    apart = (
+    both = (
         versions.with_columns(name=pl.col("tool").str.replace("^.*:", ""), at=server)
         .join(contracts, on=["name", "role"], maintain_order="left")
         .filter(pl.col("server").is_null() | (pl.col("server") == pl.col("at")))
-        .filter(pl.col("schema_id") != pl.col("executed"))
     )
+    differs = pl.col("schema_id") != pl.col("executed")
+    apart = both.filter(differs | (pl.col("tool").n_unique().over("name", "role", "file") > 1))
     if apart.is_empty():
         return apart
+    offered = trace.offers.filter(pl.col("state") == "offered").join(apart, on=what, maintain_order="left")
     return (
-        trace.offers.filter(pl.col("state") == "offered")
-        .join(apart, on=what, maintain_order="left")
+        meant(offered, "executed", "session")
+        .filter(differs)
         .sort("event", "tool", "role", "file")
         .unique(["session", "tool", "role", "schema_id", "executed"], keep="first", maintain_order=True)
     )

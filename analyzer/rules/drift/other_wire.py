@@ -42,11 +42,15 @@ def other_wire_drift(trace: Trace) -> Iterator[dict[str, Any]]:
     )
     listed = (
         offers.filter(pl.col("channel") == "listing")
-        .select("source", "schema_id", "event", "pointer", "tool", flat=spelled.list.unique(maintain_order=True))
+        .select(
+            "session", "source", "schema_id", "event", "pointer", "tool", flat=spelled.list.unique(maintain_order=True)
+        )
         .explode("flat")
         .filter(pl.col("tool").n_unique().over("source", "flat") == 1)
     )
     pairs = shown.join(listed, on=["source", "flat"], suffix="_listed", maintain_order="left_right")
+    # Where one session offers both, they are two tools.
+    pairs = pairs.filter(pl.col("session") != pl.col("session_listed"))
     texts = dict(trace.schemas.select("schema_id", "text").iter_rows())
     by = ["session", "tool", "schema_id"]
     known: dict[tuple[str, str, bool], Direction | None] = {}

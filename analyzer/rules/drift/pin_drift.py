@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.rules.drift.meant import meant
 from analyzer.rules.drift.versions import direction
 from analyzer.rules.hits import hits
 from analyzer.rules.payloads import NO_JSON, decode
@@ -48,6 +49,7 @@ def check(trace: Trace) -> pl.DataFrame:
     pinned = offers.join(
         pins.select("name", "role", "server", "file", "superseded", pin="schema_id"), on=["name", "role"]
     ).filter(pl.col("server").is_null() | (pl.col("server") == pl.col("at")))
+    pinned = meant(pinned, "pin").sort("event", "tool", "role", maintain_order=True)
     found = [
         hit
         for _, rows in pinned.group_by("tool", "role", "file", maintain_order=True)

@@ -30,6 +30,7 @@ look like a storm.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,22 +61,24 @@ def check(trace: Trace) -> pl.DataFrame:
 def _storms(calls: pl.DataFrame, least: int) -> Iterator[dict[str, Any]]:
     for _, tool in calls.group_by("session", "tool", maintain_order=True):
         rows = list(tool.iter_rows(named=True))
+        passing = [index for index, row in enumerate(rows) if row["outcome"] == "ok"]
         runs: dict[str, list[int]] = {}
         for index, row in enumerate(rows):
             arguments = canonical(row["text"])
             if row["outcome"] == "error":
                 runs.setdefault(arguments, []).append(index)
             else:
-                yield from _storm(rows, runs.pop(arguments, []), least)
+                yield from _storm(rows, runs.pop(arguments, []), passing, least)
         for run in runs.values():
-            yield from _storm(rows, run, least)
+            yield from _storm(rows, run, passing, least)
 
 
-def _storm(rows: list[dict[str, Any]], run: list[int], least: int) -> Iterator[dict[str, Any]]:
+def _storm(rows: list[dict[str, Any]], run: list[int], passing: list[int], least: int) -> Iterator[dict[str, Any]]:
     if len(run) < least:
         return
     first, last = rows[run[0]], rows[run[-1]]
-    passed = next((row for row in rows[run[-1] + 1 :] if row["outcome"] == "ok"), None)
+    later = bisect_right(passing, run[-1])
+    passed = rows[passing[later]] if later < len(passing) else None
     after = (
         f"; after {len(run)} tries {passed['call_id']} passed" if passed else ", and no later call of the tool passed"
     )

@@ -203,6 +203,44 @@ def test_schema_drift_leaves_other_servers_and_pins_alone() -> None:
     assert declared(OLD, NEW, file="pins/find.json") == []
 
 
+MET = {"type": "object", "properties": {"q": {"type": "integer"}}, "required": ["q"]}
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [
+        (["function::find"], []),
+        (["function::find", "mcp:docs:other find"], []),  # the function is meant
+        (["mcp:docs:find", "mcp:shop:other find"], []),  # the one that shows it is
+        (["mcp:shop:other find"], ["mcp:shop:find"]),
+        (["mcp:docs:other find", "mcp:shop:other find"], ["mcp:docs:find", "mcp:shop:find"]),
+        (["function::other find", "mcp:docs:find"], ["function::find"]),
+    ],
+)
+@pytest.mark.parametrize("file", ["pins/find.json", "contracts.json"])
+def test_an_entry_under_a_bare_name_means_one_tool(tools: list[str], told: list[str], file: str) -> None:
+    rows, (same, other) = schemas(OLD, MET)
+    entry = {
+        "name": "find",
+        "tool": "find",
+        "role": "arguments",
+        "schema_id": same,
+        "file": file,
+        "channel": "contract",
+    }
+    offers = [
+        offer(other if "other" in tool else same, tool=tool.replace("other ", ""), event=number)
+        for number, tool in enumerate(tools)
+    ]
+    rule = pin_drift if "pins" in file else schema_drift
+    found = hits(rule.check, trace(schemas=rows, offers=offers, contracts=[entry]))
+    assert sorted(hit["tool"] for hit in found) == sorted(told)
+    apart = [{**each, "session": f"s{number}"} for number, each in enumerate(offers)]
+    if "pins" not in file:  # what another session offers says nothing
+        found = hits(rule.check, trace(schemas=rows, offers=apart, contracts=[entry]))
+        assert len(found) == sum("other" in tool for tool in tools)
+
+
 def test_pin_drift_counts_sessions_and_finds_renamed_tools() -> None:
     rows, (old, new) = schemas(OLD, NEW)
     pin = {"name": "find", "role": "arguments", "schema_id": old, "file": "pins/find.json"}
