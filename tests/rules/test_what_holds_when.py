@@ -226,3 +226,60 @@ def test_a_function_beside_a_servers_tool_of_the_same_name_is_another_tool(tmp_p
     listed = {"type": "mcp_list_tools", "id": "l1", "server_label": "shop"}
     exchange["response"]["output"].insert(0, {**listed, "tools": [{"name": "f", "input_schema": other}]})
     assert told(tmp_path, "DRIFT001", exchange) == []
+
+
+def _history(wire: Any, *rows: tuple[str, int, str]) -> dict[str, Any]:
+    """A request with this history: calls and results by number, a result with its text; and an answer in words."""
+    exchange: dict[str, Any] = wire(9, 0, 0)
+    for what, number, text in rows:
+        whole = wire(number + 1, 1, 1)["request"]
+        history = whole["messages" if "messages" in whole else "input"]
+        kept = json.loads(json.dumps(history[1 if what == "call" else 2]))
+        if what == "result" and wire is _messages:
+            kept["content"][0]["content"] = text
+        elif what == "result":
+            kept["output" if wire is _responses else "content"] = text
+        exchange["request"]["messages" if "messages" in whole else "input"].append(kept)
+    if wire is _chat:
+        exchange["response"]["choices"][0] |= {
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "x"},
+        }
+    elif wire is _messages:
+        exchange["response"] |= {"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"}
+    return exchange
+
+
+@pytest.mark.parametrize("wire", [_chat, _responses, _messages])
+@pytest.mark.parametrize(
+    ("history", "split"),
+    [
+        ([("call", 1, ""), ("result", 1, "[cleared]"), ("call", 2, ""), ("result", 2, "ok")], False),
+        ([("call", 1, ""), ("result", 1, "ok"), ("call", 2, ""), ("result", 2, "of another run")], False),
+        ([("call", 2, ""), ("result", 2, "ok")], False),
+        ([("result", 1, "ok"), ("call", 2, ""), ("result", 2, "ok")], True),
+        ([("result", 1, "[cleared]"), ("call", 2, ""), ("result", 2, "ok")], True),
+    ],
+)
+def test_a_result_that_is_rewritten_where_it_stood_has_its_call(
+    wire: Any, history: list[tuple[str, int, str]], *, split: bool, tmp_path: Path
+) -> None:
+    whole = [("call", 1, ""), ("result", 1, "ok"), ("call", 2, ""), ("result", 2, "ok")]
+    before = [wire(1, 1, 0), wire(2, 1, 1), _history(wire, *whole)]
+    for number, exchange in enumerate((*before, last := _history(wire, *history))):
+        exchange["response"]["id"] = f"{exchange['response']['id']}_{number}"
+    assert bool(told(tmp_path, "CALL011", *before, last)) is split
+
+
+def test_a_default_that_is_filled_in_changes_nothing(tmp_path: Path) -> None:
+    members = {"n": {"type": "integer"}, "to": {"type": "object", "properties": {"most": {"default": 3}}}}
+    shown = [_chat(1, 1, 0), _chat(2, 0, 1)]
+    for exchange in shown:
+        exchange["request"]["tools"][0]["function"]["parameters"] = {"type": "object", "properties": members}
+    shown[1]["response"]["choices"][0] |= {"finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}
+    first = shown[0]["response"]["choices"][0]["message"]["tool_calls"][0]["function"]
+    resent = shown[1]["request"]["messages"][1]["tool_calls"][0]["function"]
+    first["arguments"] = '{"n":1,"to":{}}'
+    for most, count in ((3, 0), (3.0, 0), (4, 1)):
+        resent["arguments"] = json.dumps({"n": 1, "to": {"most": most}})
+        assert len(told(tmp_path, "ARG007", *shown)) == count

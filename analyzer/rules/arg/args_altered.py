@@ -1,8 +1,8 @@
 """The arguments of one call differ between two places that show it.
 
 What it says: the item, the required action, the stream or the executor's log show the same call with other values;
-the message names the member and both values. Order of members, `1` for `1.0`, and null for an absent member are no
-difference.
+the message names the member and both values. Order of members, `1` for `1.0`, null for an absent member, and the
+schema's default for one are no difference.
 Why it matters: what was judged or approved is then not what ran.
 Bad:
     tool pay {"type":"object","properties":{"to":{"type":"string"},"cents":{"type":"integer"}}}
@@ -19,7 +19,7 @@ Blind spots: a recording that shows a call once cannot differ. Approvals are com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import polars as pl
@@ -27,7 +27,7 @@ import polars as pl
 from analyzer.masking import masked
 from analyzer.pointer import join, parts
 from analyzer.rules.hits import hits, place
-from analyzer.rules.payloads import NO_JSON, layers, short
+from analyzer.rules.payloads import NO_JSON, decode, layers, short
 from analyzer.trace import Trace
 
 _STAGES = {
@@ -56,10 +56,21 @@ def check(trace: Trace) -> pl.DataFrame:
     by_call: dict[int, list[dict[str, Any]]] = {}
     for row in shown.iter_rows(named=True):
         by_call.setdefault(row["call"], []).append(row)
-    return hits(hit for rows in by_call.values() if (hit := _altered(rows)) is not None)
+    schemas = _schemas(trace, by_call)
+    return hits(hit for call, rows in by_call.items() if (hit := _altered(rows, schemas.get(call))) is not None)
 
 
-def _altered(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _schemas(trace: Trace, calls: Iterable[int]) -> dict[int, str]:
+    """The text of the advertised schema of those calls that have one with a default in it."""
+    mine = pl.Series(list(calls), dtype=pl.Int64)
+    judged = trace.verdicts.filter(
+        pl.col("call").is_in(mine.implode()), pl.col("role") == "arguments", pl.col("side") == "advertised"
+    )
+    texts = trace.schemas.filter(pl.col("text").str.contains('"default":', literal=True)).select("schema_id", "text")
+    return dict(judged.select("call", "schema_id").join(texts, on="schema_id").select("call", "text").iter_rows())
+
+
+def _altered(rows: list[dict[str, Any]], schema: str | None) -> dict[str, Any] | None:
     """The first sighting that differs from the first one, told by its first differing members."""
     values = [(row, layers(row["text"])) for row in rows]
     # What a stream has shown so far is no copy.
@@ -68,7 +79,7 @@ def _altered(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     if first is None:
         return None
     for row, value in whole[1:]:
-        found = list(_differences(kept, value, ""))
+        found = [each for each in _differences(kept, value, "") if schema is None or not _filled_in(schema, *each)]
         if found:
             names = [_STAGES.get(each["stage"], each["stage"]) for each in (first, row)]
             said = "; ".join(
@@ -104,6 +115,21 @@ def _differences(old: Any, new: Any, where: str) -> Iterator[tuple[str, Any, Any
             yield from _differences(left, right, join(where, index))
     elif isinstance(old, bool) is not isinstance(new, bool) or old != new:
         yield where, old, new
+
+
+def _filled_in(schema: str, where: str, old: Any, new: Any) -> bool:
+    """Whether a member that one showing leaves out is in the other as its schema's default."""
+    if (old is _ABSENT) is (new is _ABSENT):
+        return False
+    place = decode(schema)
+    for step in parts(where):
+        below = place.get("properties") if isinstance(place, dict) else None
+        place = below.get(step) if isinstance(below, dict) else place.get("items") if isinstance(place, dict) else None
+    return (
+        isinstance(place, dict)
+        and "default" in place
+        and not list(_differences(place["default"], new if old is _ABSENT else old, ""))
+    )
 
 
 def _said(where: str, value: Any) -> str:

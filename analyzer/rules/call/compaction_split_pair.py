@@ -11,7 +11,8 @@ Bad:
 Good:
     function_call c1, function_call_output c1
     compacted: a summary and replacement_history [function_call c1, function_call_output c1]
-Blind spots: where compaction leaves no record (Agents API) nothing can be seen.
+Blind spots: where compaction leaves no record (Agents API) nothing can be seen. Of a history that is resent, what
+stands before its first difference counts as kept.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from analyzer.trace import Trace
 
 # Wires on which every request resends the whole history, so that what is missing was cut.
 _RESENT = ("openai-chat", "openai-responses", "anthropic-messages")
+
+_INDEX = r"^/(?:messages|input)/(\d+)(?:/|$)"
 
 
 def check(trace: Trace) -> pl.DataFrame:
@@ -63,8 +66,9 @@ def check(trace: Trace) -> pl.DataFrame:
         .filter(pl.col("what").is_not_null() | pl.col("wire").is_in(list(_RESENT)))
         .filter(pl.col("answer") < pl.col("record"), pl.col("answered") < pl.col("seq"))
         .sort("event", "pointer")
-        .unique("call", keep="first", maintain_order=True)
     )
+    if found.height:
+        found = _whole_before(trace, found, results).unique("call", keep="first", maintain_order=True)
     return hits(
         {
             "session": row["session"],
@@ -77,4 +81,29 @@ def check(trace: Trace) -> pl.DataFrame:
             "hint": "Cut histories between pairs: keep a call with its result, or drop both and say so in the summary.",
         }
         for row in found.iter_rows(named=True)
+    )
+
+
+def _whole_before(trace: Trace, halves: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
+    """The halves without results whose call stands in the beginning of the history.
+
+    A history is shown from where it differs from the one before. A result that is rewritten where it stood (cleared,
+    or that of another run) follows what was left as it was, and its call is in that.
+    """
+    index = pl.col("pointer").str.extract(_INDEX).cast(pl.Int64, strict=False)
+    records = pl.col("record").is_in(halves["record"].unique().implode())
+    shown = pl.concat(
+        [
+            frame.select("pointer", record=record_of("event")).filter(records)
+            for frame in (trace.messages, trace.call_sightings, trace.result_sightings)
+        ]
+    )
+    differs = shown.select("record", index=index).group_by("record").agg(differs=pl.min("index"))
+    stood = results.select("call", "seq", stood=index).drop_nulls().sort("seq")
+    return (
+        halves.join(differs, on="record", how="left", maintain_order="left")
+        .sort("seq")
+        .join_asof(stood, on="seq", by="call", allow_exact_matches=False, check_sortedness=False)
+        .filter(~((pl.col("half") == "result") & (pl.col("differs") >= pl.col("stood"))).fill_null(value=False))
+        .sort("event", "pointer")
     )
