@@ -20,6 +20,12 @@ settings.register_profile("long", max_examples=3_000, deadline=None, database=No
 settings.load_profile("small")
 
 
+@pytest.fixture(autouse=True)
+def adapters_break_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what an adapter breaks with end the test, where a user would be told of it and the log be read on."""
+    monkeypatch.setattr("analyzer.read.broken.BROKEN", ())
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """Give the top folder of the project."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from analyzer.read import broken
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.records import Block
@@ -87,3 +88,13 @@ class RecordAdapter(Adapter, Generic[R]):
         """Append an event and nothing else for a record whose depths cannot be decoded; whether that was done."""
         del record, place
         return False
+
+
+def sureness(adapter: type[Adapter], records: Sequence[Any], path: str) -> float:
+    """What `Adapter.sniff` says; an adapter that breaks knows nothing."""
+    try:
+        return adapter.sniff(records, path)
+    except broken.MEANT:
+        raise
+    except broken.BROKEN:
+        return 0.0

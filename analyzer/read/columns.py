@@ -53,6 +53,21 @@ class Columns:
                 self._made[name].append(_series(values, self._types[name]))
                 values.clear()
 
+    def cut(self, height: int) -> None:
+        """Keep the first `height` rows, also where what came after them came in part."""
+        for name, waiting in self._waiting.items():
+            pieces = self._made[name]
+            made = sum(map(len, pieces))
+            del waiting[max(height - made, 0) :]
+            while made > height:
+                last = pieces.pop()
+                made -= len(last)
+                if made < height:
+                    pieces.append(last.head(height - made))
+                    made = height
+        self.height = height
+        self._made_height = min(self._made_height, height)
+
     def series(self, shared: pl.Series) -> dict[str, pl.Series]:
         """What has come, by the names of the columns; `shared` are the texts that numbers stand for."""
         self._make()

@@ -7,12 +7,14 @@ what was wrong, which is kept as a fault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from inspect import GEN_CLOSED, getgeneratorstate
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from analyzer.frames import PART_BITS
+from analyzer.read import broken
 from analyzer.read.cursor import Place
 from analyzer.read.exchange import STRANGE, Body
 from analyzer.read.recorded import Recorded, beside, enclosed
@@ -82,6 +84,8 @@ class Decoding(Generic[R]):
         self.usual = usual
         """May be another one for the next block."""
         self._tables: set[int] = set()
+        self._index = 0
+        """Of the record at hand in its block."""
 
     def read(
         self,
@@ -95,13 +99,40 @@ class Decoding(Generic[R]):
         Where that does not help, `alone` appends an event for the record and nothing else, or says that it does not.
         """
         others: list[int] = []
-        base = self._rows.base = event_number(self._source, block.first)
+        self._rows.base = event_number(self._source, block.first)
         usual = self.usual if block.pointer is None else None
+        each = self.each(block, self.decode if usual is None else usual.decode)
+        records = enumerate(each)
+        while True:
+            try:
+                self._hand_over(records, block, usual, take, alone, others=others)
+                break
+            except broken.MEANT:
+                raise
+            except broken.BROKEN as error:
+                if getgeneratorstate(each) == GEN_CLOSED:  # what comes behind it cannot be had
+                    raise
+                place = self._place(block, self._index)
+                self._rows.undo(place.event)
+                broken.left_out(self._rows, place, "it broke its reader", error)
+        self._rows.place(block.offset, block.length, block.line)
+        return others
+
+    def _hand_over(
+        self,
+        records: Iterator[tuple[int, Any]],
+        block: Block,
+        usual: Usual[Any] | None,
+        take: Callable[[R, bytes, Place], bool],
+        alone: Callable[[R, Place], bool],
+        *,
+        others: list[int],
+    ) -> None:
         take_usual = None if usual is None else usual.take
         when, simple = self._when, usual is None and self._owns is None
-        event = base - (1 << PART_BITS)
-        for index, found in enumerate(self.each(block, self.decode if usual is None else usual.decode)):
-            event += 1 << PART_BITS
+        base = event_number(self._source, block.first)
+        for index, found in records:
+            self._index, event = index, base + (index << PART_BITS)
             if take_usual is not None and found is not None:
                 try:
                     if take_usual(found, event):
@@ -118,9 +149,7 @@ class Decoding(Generic[R]):
                     others.append(index)
                     continue
                 record, text, faults = opened
-            where = (block.offset[index], block.length[index], block.line[index])
-            pointer = "" if block.pointer is None else block.pointer[index]
-            place = Place(event, *where, pointer, None if when is None else when(record))
+            place = self._place(block, index, None if when is None else when(record))
             try:
                 taken = take(record, text, place)
             except (msgspec.DecodeError, RecursionError):
@@ -129,8 +158,11 @@ class Decoding(Generic[R]):
                 others.append(index)
             elif faults:
                 self._rows.faults += [(event, self._session(), *fault) for fault in faults]
-        self._rows.place(block.offset, block.length, block.line)
-        return others
+
+    def _place(self, block: Block, index: int, when: str | float | None = None) -> Place:
+        event = event_number(self._source, block.first + index)
+        pointer = "" if block.pointer is None else block.pointer[index]
+        return Place(event, block.offset[index], block.length[index], block.line[index], pointer, when)
 
     def own(self, raw: bytes, table: bytes = b"") -> bool:
         """Whether a record that has the members of one is known for one: several formats have some in common.
@@ -184,7 +216,7 @@ class Decoding(Generic[R]):
             return self._cleaned(raw)
         return Opened(record, raw, _NONE) if self._owns is None or self._owns(record) else None
 
-    def each(self, block: Block, decode: Callable[[bytes], Q]) -> Iterator[Q | None]:
+    def each(self, block: Block, decode: Callable[[bytes], Q]) -> Generator[Q | None, None, None]:
         """The records of a block, each decoded when it is asked for; None for those to be read with care.
 
         Lines that several records share are taken apart on the way, so that indexes hold from there on.

@@ -120,10 +120,10 @@ class OpenTelemetry(RecordAdapter[Record]):
         if not spans and not (is_export(record) and self._records.own(raw)):
             return False
         read = [read_span(span, to, of) for span, to, of in spans]
-        self._waiting.append((place, read))
         for each in read:
             if each.session is not None and each.trace:
                 self._sessions.setdefault(each.trace, each.session)
+        self._waiting.append((place, read))
         return True
 
     def _batch(self, place: Place, spans: list[Read]) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 from analyzer import frames
 from analyzer.errors import InputError
 from analyzer.frames import PART_BITS, SOURCES
-from analyzer.read import limits
-from analyzer.read.adapter import Adapter
+from analyzer.read import broken, limits
+from analyzer.read.adapter import Adapter, sureness
+from analyzer.read.cursor import Place
 from analyzer.read.recording import Recording
 from analyzer.read.records import Block, blocks
 from analyzer.read.recover import Fault, Unreadable, parse
@@ -64,6 +65,7 @@ def read_source(
     while rest := stream.read(1 << 20):  # the digest is of the whole
         count.update(rest)
     reader.close()
+    recording.problems += reader.problems
     stream.close()
     if not names and not source.named:
         reader.records = len(json_in(head, kind))
@@ -118,6 +120,7 @@ class Reader:
         self._rows = rows
         self._adapters: dict[str, Adapter] = {}
         self.known: set[str] = set()
+        self.problems: list[InputError] = []
         self.records = 0
         self.unreadable = 0
         self._order = names or [adapter.name for adapter in adapters]
@@ -139,7 +142,7 @@ class Reader:
         before = len(self._rows.faults)
         if block.opaque or block.when:
             self._stand(block)
-        left = self._adapter(self._order[0]).read(block)
+        left = self._read(self._adapter(self._order[0]), block)
         self.records += len(block.raw) + len(block.oversized)
         if len(left) < len(block.raw):
             self.known.add(self._order[0])
@@ -155,6 +158,23 @@ class Reader:
         # Bodies of exchanges too.
         told = zip(self._rows.faults.column(0, before), self._rows.faults.column(2, before), strict=True)
         self.unreadable += len({event for event, fault in told if fault in _UNREADABLE})
+
+    def _read(self, adapter: Adapter, block: Block) -> list[int]:
+        """What `Adapter.read` gives; where the adapter breaks, the records that break it are told and left out."""
+        mark, first = self._rows.mark(), event_number(self._source.number, block.first)
+        try:
+            return adapter.read(block)
+        except broken.MEANT:
+            raise
+        except broken.BROKEN as error:
+            self._rows.give_up(first, mark)
+            pointer = "" if block.pointer is None else block.pointer[0]
+            what = "it" if len(block.raw) == 1 else f"it, or one of the {len(block.raw) - 1} records behind it,"
+            detail = f"{what} broke the reader of {adapter.name}"
+            broken.left_out(
+                self._rows, Place(first, block.offset[0], block.length[0], block.line[0], pointer), detail, error
+            )
+            return []
 
     def _stand(self, block: Block) -> None:
         record = event_number(self._source.number, block.first) >> PART_BITS
@@ -181,12 +201,16 @@ class Reader:
             self._broken(*place, pointer, fault, parsed.detail, parsed.at)
             return
         value, faults = parsed
+<<<<<<< HEAD
         tried = self._known_adapters if isinstance(value, dict | list) else ()
         scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in tried]
+=======
+        scores = [(sureness(adapter, [value], self._source.path), adapter.name) for adapter in self._known_adapters]
+>>>>>>> 1bd9568 (A record that breaks its reader is left out and told; the rest of the log is audited)
         for score, name in sorted(scores, key=lambda pair: -pair[0]):
             if score > 0 and name != self._order[0]:
                 self._rows.need_source()  # another adapter knows what it saw of the source, and there may be more of it
-                if not self._adapter(name).read(block.only(index)):
+                if not self._read(self._adapter(name), block.only(index)):
                     self.known.add(name)
                     return
         native = value.get("type") if isinstance(value, dict) else None
@@ -215,4 +239,12 @@ class Reader:
     def close(self) -> None:
         """The source is at its end."""
         for adapter in self._adapters.values():
-            adapter.close()
+            try:
+                adapter.close()
+            except broken.MEANT:
+                raise
+            except broken.BROKEN as error:
+                detail = f"its end, which may be missing, broke the reader of {adapter.name}, {broken.fault_of(error)}"
+                self.problems.append(
+                    InputError(detail, file=self._source.path, advice="report it, with the record if you can")
+                )

@@ -239,6 +239,21 @@ class Rows:
         for sheet in (self.whole, *sheets, *(sheet for _, sheet in self._waiting.values())):
             sheet.undo(event)
 
+    def mark(self) -> dict[tuple[Any, ...], int]:
+        """How many rows came column by column, for `give_up`."""
+        return {key: bulk.columns.height for key, bulk in self._bulk.items()}
+
+    def give_up(self, event: int, mark: Mapping[tuple[Any, ...], int]) -> None:
+        """Take back what was appended, in any way, of the block that begins with this event: its reader broke."""
+        self.undo(event)
+        self.base = _NEVER
+        for key, bulk in self._bulk.items():
+            height, before = mark.get(key, 0), bulk.columns.height
+            bulk.columns.cut(height)
+            bulk.lent = {name: [pair for pair in lent if pair[0] < height] for name, lent in bulk.lent.items()}
+            if bulk.frame == "events":
+                self.count -= before - height
+
     def table(self, text: bytes, shape: str, server: str | None = None) -> str:
         """The digest of a tool table (JSON text of a list), kept once however often it is shown."""
         known = self._digests.get((text, shape, server))

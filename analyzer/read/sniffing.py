@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from analyzer.read.adapter import Adapter
+from analyzer.read.adapter import Adapter, sureness
 from analyzer.read.records import blocks, framing
 from analyzer.read.records.carried import Path, paths, tells
 from analyzer.read.records.delimited import separator_of
@@ -71,7 +71,7 @@ def framed(source: Source, head: bytes, known: Known) -> Framed:
     if max(scores.values(), default=0.0) < _UNSURE and tells(head):
         found = paths(
             _values(source, head, kind, telling=True),
-            lambda value: max(a.sniff([value], source.path) for a in known.adapters),
+            lambda value: max(sureness(each, [value], source.path) for each in known.adapters),
         )
         inside = known.scored(source, head, kind, found) if found else {}
         if max(inside.values(), default=0.0) > max(scores.values(), default=0.0):
@@ -81,7 +81,7 @@ def framed(source: Source, head: bytes, known: Known) -> Framed:
 
 def ranked(values: list[Any], path: str, adapters: Sequence[type[Adapter]]) -> dict[str, float]:
     """The adapters that know the first records of a source, the surest first, and how sure each is."""
-    scores = [(adapter.sniff(values, path), adapter.name) for adapter in adapters] if values else []
+    scores = [(sureness(adapter, values, path), adapter.name) for adapter in adapters] if values else []
     return {name: score for score, name in sorted(scores, key=lambda pair: (-pair[0], pair[1])) if score > 0}
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from analyzer.frames import RECORDED
 from analyzer.read import ADAPTERS, first_values, limits, read
-from analyzer.read.adapter import Adapter
+from analyzer.read.adapter import Adapter, sureness
 from analyzer.read.records import framing
 from analyzer.read.sources.files import Source, Stream
 from analyzer.read.sources.finding import source
@@ -53,7 +53,7 @@ def tried(path: str, *, adapters: tuple[type[Adapter], ...] = ADAPTERS, input_fo
     if not whole and kind in ("lines", "prefixed", "sse"):
         head = head[: head.rfind(b"\n") + 1]
     values: list[Any] = first_values(head, kind)
-    scores = [(each.name, each.sniff(values, given.path) if values else 0.0) for each in adapters]
+    scores = [(each.name, sureness(each, values, given.path) if values else 0.0) for each in adapters]
     recording = read([_Head(0, given.path, data=head)], input_format=input_format, adapters=adapters)
     (frames,) = recording.partitions()
     row = recording.sources[0]

@@ -18,13 +18,15 @@ from analyzer.contracts.repairs.repair import repair
 from analyzer.contracts.verdicts.engine import Judge
 from analyzer.errors import AnalyzerError
 from analyzer.masking import mask, mask_json, masked
-from analyzer.read import ADAPTERS, first_values, read
+from analyzer.read import ADAPTERS, broken, first_values, read
 from analyzer.read.records import framing
 from analyzer.read.recover import Unreadable, closed, parse
 from analyzer.read.sources.files import Source
 from analyzer.visible import homoglyph_note, visible, visible_lines, visible_value
 
 Target = Callable[[bytes], None]
+
+broken.BROKEN = ()  # what an adapter breaks with ends the target
 
 
 def _text(data: bytes) -> str:

@@ -4,7 +4,8 @@ What it says: which record, at which byte, and why. The record is left out; ever
 recorded exchange one body alone may be unreadable: it is left out, and the rest of the exchange is read. Two records on
 one line, the line end between them lost, are both read; that is a warning. A session too large to be looked at whole is
 judged in windows: it is information that it was, and which rules look at one window at a time; an error, where an id
-stands on so many rows that they were not seen together.
+stands on so many rows that they were not seen together. A record that broke the analyzer itself is left out too, and
+that is said.
 Why it matters: what stood there was not audited. A result in a broken record looks like a call without an answer.
 Bad:
     turn
@@ -32,6 +33,7 @@ def check(trace: Trace) -> pl.DataFrame:
     cut = pl.col("fault") == "session_too_large"
     parted = pl.col("fault") == "session_in_windows"
     told = joined | cut | parted | pl.col("fault").is_in(["unreadable", "too_large"])
+    ours = pl.col("detail").str.contains("a fault of the analyzer itself", literal=True).fill_null(value=False)
     body = pl.col("detail").str.starts_with("the text at /").fill_null(value=False)
     whole = pl.when(body).then(pl.lit("it")).otherwise(pl.lit("the record"))
     where = pl.when(pl.col("at").is_null()).then(pl.lit("")).otherwise(sentence(" (byte {} of {})", "at", whole))
@@ -62,5 +64,7 @@ def check(trace: Trace) -> pl.DataFrame:
         .then(pl.lit("Ids that are used again and again say little: let the recorder make new ones."))
         .when(parted)
         .then(pl.lit("Nothing is left out; record long runs as several sessions where these rules matter."))
+        .when(ours)
+        .then(pl.lit("Report it, with the record if you can; what stood in it was not audited."))
         .otherwise(pl.lit("Look at the recorder; what stood in this record was not audited.")),
     )
