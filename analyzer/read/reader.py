@@ -138,7 +138,9 @@ class Reader:
             place = block.offset.index(offset) if offset in block.offset else 0
             event = event_number(self._source.number, block.first + place)
             self._broken(event, offset, length, line, "", "too_large", detail)
-        self.unreadable += len(block.oversized)
+        if block.oversized:  # an adapter that takes a record back must not take these
+            self.unreadable += len(block.oversized)
+            self._rows.settle()
         before = len(self._rows.faults)
         if block.opaque or block.when:
             self._stand(block)
@@ -146,6 +148,10 @@ class Reader:
         self.records += len(block.raw) + len(block.oversized)
         if len(left) < len(block.raw):
             self.known.add(self._order[0])
+        if left:  # what another adapter takes back of a record must not be what this one read behind it
+            self._count(before)
+            self._rows.settle()
+            before = 0
         for strange, index in enumerate(left):
             if strange > MOST_STRANGE and not self.known:
                 self._rows.need_source()  # whether something is known is for all of it to say
@@ -155,9 +161,12 @@ class Reader:
         for line, more in sorted(joined.items()):
             event = event_number(self._source.number, block.first + block.line.index(line))
             self._rows.faults.append((event, None, *Fault("line_end_missing", "", f"{more + 1} records")))
-        # Bodies of exchanges too.
-        told = zip(self._rows.faults.column(0, before), self._rows.faults.column(2, before), strict=True)
-        self.unreadable += len({event for event, fault in told if fault in _UNREADABLE})
+        self._count(before)
+
+    def _count(self, since: int) -> None:
+        """Count the records that could not be read, of which there are rows of FAULTS from this one on."""
+        told = zip(self._rows.faults.column(0, since), self._rows.faults.column(2, since), strict=True)
+        self.unreadable += len({event for event, fault in told if fault in _UNREADABLE})  # bodies of exchanges too
 
     def _read(self, adapter: Adapter, block: Block) -> list[int]:
         """What `Adapter.read` gives; where the adapter breaks, the records that break it are told and left out."""
@@ -201,12 +210,8 @@ class Reader:
             self._broken(*place, pointer, fault, parsed.detail, parsed.at)
             return
         value, faults = parsed
-<<<<<<< HEAD
         tried = self._known_adapters if isinstance(value, dict | list) else ()
-        scores = [(adapter.sniff([value], self._source.path), adapter.name) for adapter in tried]
-=======
-        scores = [(sureness(adapter, [value], self._source.path), adapter.name) for adapter in self._known_adapters]
->>>>>>> 1bd9568 (A record that breaks its reader is left out and told; the rest of the log is audited)
+        scores = [(sureness(adapter, [value], self._source.path), adapter.name) for adapter in tried]
         for score, name in sorted(scores, key=lambda pair: -pair[0]):
             if score > 0 and name != self._order[0]:
                 self._rows.need_source()  # another adapter knows what it saw of the source, and there may be more of it
