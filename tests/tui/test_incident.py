@@ -76,7 +76,7 @@ def test_why_the_shop_paid(sample: tuple[str, str], tmp_path: Path) -> None:
             assert "written" in driver.text()
             # other calls of the tool, other versions of its contract
             await driver.press("u")
-            assert "calls of function::refund_order" in driver.text()
+            assert "calls of refund_order" in driver.text()
             await driver.press("escape", "c")
             assert "refund_order" in driver.text()
             await driver.press("escape", "escape", "escape")
