@@ -158,11 +158,14 @@ class Host(InTurn):
         return self._exception
 
     async def settled(self) -> None:
-        """Wait until no key is under way and nothing works in the background any more; for tests and scripts."""
+        """Wait until nothing is under way, waits or works in the background any more; for tests and scripts."""
         quiet = 0
         while quiet < 2 and self.is_running:
             await asyncio.sleep(0.005)
-            quiet = 0 if self.busy or self.key_under_way else quiet + 1
+            quiet = 0 if self.busy or self.key_under_way or self._waits() else quiet + 1
+
+    def _waits(self) -> bool:
+        return any(getattr(screen, "waits", False) for screen in self.screen_stack[-1:])
 
     # --- ways ---
 

@@ -51,6 +51,11 @@ class Place(Screen[None]):
         """What was said about the place before would cover the keys of this one."""
         self.owner.clear_notifications()
 
+    @property
+    def waits(self) -> bool:
+        """Whether it will do something by itself, when keys have rested for a while."""
+        return False
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No action on what is gone."""
         return self.standing and super().check_action(action, parameters)

@@ -115,7 +115,7 @@ class QueryBar(Vertical):
         self.names = Names()
         self.scope = 1
         self._timer: Timer | None = None
-        self._waits = False  # for the typing to rest
+        self.waits = False  # for the typing to rest
         self._good: Query | None = None
 
     def compose(self) -> ComposeResult:
@@ -185,7 +185,7 @@ class QueryBar(Vertical):
         """Run now, and on to the hits."""
         event.stop()
         self.field.keep()
-        if self._timer is not None and self._waits:
+        if self._timer is not None and self.waits:
             self._timer.stop()
             self._compile()
         if not self.has_class("-wrong"):
@@ -194,12 +194,12 @@ class QueryBar(Vertical):
     def _later(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer, self._waits = self.set_timer(_PAUSE, self._compile), True
+        self._timer, self.waits = self.set_timer(_PAUSE, self._compile), True
 
     def _compile(self) -> None:
         from analyzer.tui.query import Query, QueryError
 
-        self._waits = False
+        self.waits = False
         text = self.field.value
         self.remove_class("-wrong")
         if not text.strip():

@@ -125,6 +125,11 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         model = self.rows.model
         return model if isinstance(model, FrameRows) else None
 
+    @property
+    def waits(self) -> bool:
+        """For the cursor or the typing to rest."""
+        return self.standing and ((self._looking and self.table is not None) or (self.bar.is_open and self.bar.waits))
+
     def row(self) -> dict[str, Any] | None:
         """The row under the cursor."""
         table = self.table
