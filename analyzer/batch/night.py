@@ -220,7 +220,7 @@ class _Run:
             **{name: audit.summary[name] for name in ("sessions", "calls", "results", "coverage")},
             **{name: found[name] for name in ("error", "warning", "info", "suppressed")},
         }
-        groups = groups_of(audit.findings.filter(~BORNE), details["spans"])
+        groups = groups_of(audit.findings, ~BORNE, details["spans"])
         borne, versions = borne_of(audit.findings, details["spans"]), versions_of(audit.frames["offers"])
         looked_at = known.filter(pl.col("segment").is_in(list(schedule.live)))
         sight = sight_of(

@@ -16,16 +16,18 @@ from analyzer.rules.catalogue import RULES
 _TOLD = ("group", "rule", "slug", "severity", "tool", "agent", "schema_id", "at", "message")
 
 
-def groups_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """GROUPS of FINDINGS; `times` says since and until when each session was recorded."""
+def groups_of(findings: pl.DataFrame, counted: pl.Expr, times: pl.DataFrame) -> pl.DataFrame:
+    """GROUPS of those FINDINGS that are `counted`; `times` says since and until when each session was recorded."""
     failure = pl.col("failures").list.first().struct
     of = times.group_by("session").agg(pl.col("since").min(), pl.col("until").max())
     return (
         findings.with_columns(
+            counted=counted,
             schema_id=pl.col("contract").struct.field("schema_id"),
             at=pl.concat_str(failure.field("pointer").replace("", "(root)"), failure.field("keyword"), separator=" "),
         )
-        .select("session", *_TOLD)
+        .select("session", *_TOLD, "counted")
+        .filter("counted")
         .join(of, on="session", how="left", maintain_order="left")
         .group_by("group", maintain_order=True)
         .agg(
@@ -54,9 +56,9 @@ def versions_of(offers: pl.DataFrame) -> pl.DataFrame:
 
 def borne_of(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     """GROUPS of FINDINGS that are suppressed or known, with `why`: they are there, though they do not count."""
-    held = findings.filter(BORNE)
+    held = findings.select("group", "suppressed").filter(BORNE)
     reasons = held.group_by("group").agg(why=pl.col("suppressed").struct.field("reason").first())
-    return groups_of(held, times).join(reasons, on="group", how="left", maintain_order="left")
+    return groups_of(findings, BORNE, times).join(reasons, on="group", how="left", maintain_order="left")
 
 
 def rules_of(findings: pl.DataFrame, ran: Collection[str], away: pl.DataFrame) -> list[dict[str, Any]]:

@@ -44,17 +44,18 @@ class Baseline:
         counts = pl.DataFrame(list(self.groups.items()), schema={"group": pl.String, "known": pl.Int64}, orient="row")
         nth = pl.int_range(pl.len()).over("group", "_borne")
         value = pl.struct(reason=pl.lit(KNOWN), until=pl.lit(None, pl.String)).cast(FINDINGS["suppressed"])
-        return (
-            findings.with_columns(_borne=borne())
+        marked = (
+            findings.select("group", "suppressed", _borne=borne())
             .with_columns(_nth=nth)
             .join(counts, on="group", how="left", maintain_order="left")
-            .with_columns(
-                suppressed=pl.when(~pl.col("_borne") & (pl.col("_nth") < pl.col("known").fill_null(0)))
+            .select(
+                pl.when(~pl.col("_borne") & (pl.col("_nth") < pl.col("known").fill_null(0)))
                 .then(value)
                 .otherwise("suppressed")
+                .alias("suppressed")
             )
-            .select(list(FINDINGS))
         )
+        return findings.with_columns(marked.to_series())
 
     def lost(self, summary: Mapping[str, Any], hops: Sequence[Mapping[str, Any]], ran: Sequence[str]) -> list[str]:
         """What was judged when the baseline was written, and is not now: a sentence each."""

@@ -18,5 +18,5 @@ def worst(findings: pl.DataFrame, most: int) -> pl.DataFrame:
         for name, order in _RANKS.items()
     )
     nth = pl.int_range(pl.len()).over("group")
-    ranked = findings.with_row_index("row").sort(borne(), severity, nth, confidence, "row")
-    return ranked.head(most).sort("row").drop("row")
+    narrow = findings.select("severity", "confidence", "group", "suppressed").with_row_index("row")
+    return findings[narrow.sort(borne(), severity, nth, confidence, "row")["row"].head(most).sort()]

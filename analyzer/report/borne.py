@@ -44,7 +44,7 @@ class Borne(NamedTuple):
 
 def borne_of(findings: pl.DataFrame) -> Borne:
     """What is borne of FINDINGS."""
-    held = findings.filter(borne())
+    held = findings.select("rule", "suppressed").with_row_index("row").filter(borne())
     in_baseline = pl.col("suppressed").struct.field("reason") == KNOWN
     suppressed, known = held.filter(~in_baseline), held.filter(in_baseline)
     return Borne(
@@ -57,7 +57,7 @@ def borne_of(findings: pl.DataFrame) -> Borne:
                 row["suppressed"]["reason"],
                 row["suppressed"]["until"] or "",
             )
-            for row in records(suppressed.head(MOST))
+            for row in records(findings[suppressed["row"].head(MOST)])
         ],
         known.height,
         list(known.group_by("rule").agg(pl.len()).sort("rule").iter_rows()),

@@ -86,9 +86,9 @@ def _summed(findings: pl.DataFrame) -> str:
     counts = [
         counted(count, severity) if severity != "info" else f"{count} info"
         for severity in ("error", "warning", "info")
-        if (count := findings.filter((pl.col("severity") == severity) & ~pl.col("borne")).height)
+        if (count := findings.select(((pl.col("severity") == severity) & ~pl.col("borne")).sum()).item())
     ]
-    first = findings.filter(~pl.col("borne")).head(1)["message"].to_list()
+    first = findings.select(pl.col("message").filter(~pl.col("borne")).head(1)).to_series().to_list()
     told = ", ".join([*counts, *borne_of(findings).counted])
     return told + (f": {first[0]}" if first else "")
 

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import polars as pl
-
 from analyzer.findings.baseline import KNOWN
 from analyzer.findings.worst import worst
 from analyzer.report.accounts import strange_files, unjudged
@@ -53,7 +51,7 @@ def pieces(audit: Audit) -> Iterator[bytes]:
     yield encoded(run)[:-1] + b',\n"results":['
     before, otherwise = b"\n", anchor(inputs)
     # SARIF wants the state at all results or at none.
-    baseline = audit.findings.filter(pl.col("suppressed").struct.field("reason") == KNOWN).height > 0
+    baseline = bool((audit.findings["suppressed"].struct.field("reason") == KNOWN).any())
     for block in findings.iter_slices(_BLOCK):
         yield before + b",\n".join(encoded(_result(row, otherwise, baseline=baseline)) for row in records(block))
         before = b",\n"

@@ -60,15 +60,16 @@ def page(audit: Audit, *, next_command: str, statistics: bool = False, width: in
 
 def faults(findings: pl.DataFrame) -> pl.DataFrame:
     """One row for each group of findings not suppressed, the worst first: the members of its first finding, counts."""
-    return (
-        findings.with_row_index("row")
+    kinds = (
+        findings.select("group", "session", "suppressed")  # findings are wide, and to filter is to hold them twice
+        .with_row_index("row")
         .filter(_COUNTS)
         .group_by("group", maintain_order=True)
-        .agg(
-            pl.col("row", "rule", "slug", "severity", "confidence", "session", "call_id", "tool", "failures").first(),
-            times=pl.len(),
-            sessions=pl.col("session").drop_nulls().n_unique(),
-        )
+        .agg(pl.col("row").first(), times=pl.len(), sessions=pl.col("session").drop_nulls().n_unique())
+    )
+    first = findings.select("rule", "slug", "severity", "confidence", "session", "call_id", "tool", "failures")
+    return (
+        kinds.hstack(first[kinds["row"]])
         .sort(-pl.col("times").cast(pl.Int64), "row")
         .with_columns(nth=pl.int_range(pl.len()).over("rule", "severity", "confidence"))
         .sort(
@@ -193,12 +194,18 @@ def _chosen(findings: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     """The findings to print: the first of each fault, marked `first`, and a few of its repeats, by session and call."""
     nth = pl.int_range(pl.len()).over("group")
     called = pl.col("row").min().over("session", "call_id", "tool")
-    return (
-        findings.with_row_index("row")
+    narrow = (
+        findings.select("group", "suppressed")
+        .with_row_index("row")
         .filter(_COUNTS)
+        .drop("suppressed")
         .join(told.select("group", "times", "sessions"), on="group", maintain_order="left")
         .with_columns(nth=nth)
         .filter(pl.col("nth") <= _REPEATS)
+    )
+    return (
+        findings[narrow["row"]]
+        .hstack(narrow.drop("group"))
         .with_columns(
             first=pl.col("nth") == 0,
             more=pl.col("times").cast(pl.Int64) - 1 - _REPEATS,

@@ -24,7 +24,8 @@ _PREFIX = "agent.session."
 def sessions(paper: Paper, audit: Audit) -> None:
     """One line for each session, the worst first."""
     found = (
-        audit.findings.filter(~borne())
+        audit.findings.select("session", "severity", "suppressed")
+        .filter(~borne())
         .group_by("session")
         .agg(errors=(pl.col("severity") == "error").sum(), others=(pl.col("severity") != "error").sum())
     )

@@ -191,7 +191,8 @@ def _fresh(paper: Paper, kind: str, rows: pl.DataFrame, findings: pl.DataFrame) 
     paper.heading(kind.capitalize())
     borne = pl.col("suppressed").struct.field("reason").is_not_null().fill_null(value=False)
     keep: Literal["first", "last"] = "last" if kind == GREW else "first"
-    first = findings.filter(~borne).unique("group", keep=keep, maintain_order=True)
+    counted = findings.select("group", "suppressed").with_row_index("row").filter(~borne)
+    first = findings[counted.unique("group", keep=keep, maintain_order=True)["row"]]
     places = dict(first.select("group", "location").iter_rows())
     for row in rows.head(_MOST).iter_rows(named=True):
         tool = f"  {visible(row['tool'], limit=60)}" if row["tool"] else ""
