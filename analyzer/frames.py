@@ -157,12 +157,15 @@ TABLES = _schema(
     }
 )
 
+#: The scope of a table in a request that was refused: no model ever saw it.
+REFUSED = "refused"
+
 SHOWINGS = _schema(
     {
         "event": pl.Int64,
         "session": pl.String,
         "channel": pl.String,  # session, update, create, request, search, listing, registry
-        "scope": pl.String,  # what it replaces: "all", "add" (nothing) or "server:LABEL"
+        "scope": pl.String,  # what it replaces: "all", "add" (nothing), "server:LABEL"; REFUSED: it never was in force
         "table": pl.String,  # null: all tools withdrawn
         "pointer": pl.String,  # to the list of tools; null: it stands inside a text
     }

@@ -173,7 +173,7 @@ def conclude(
         judged, failed, contract = final_verdicts(answers, final, store, since=verdicts.height)
         verdicts, violations = pl.concat([verdicts, judged]), pl.concat([violations, failed])
         files = pl.concat([files, contract])
-    advertised = set(offers["schema_id"].drop_nulls())
+    advertised = set(tools["schema_id"].drop_nulls())  # of requests that were refused, too
     schemas, facts = store.frames(advertised | set(files["schema_id"]), advertised=advertised)
     return Trace(
         settings=settings,

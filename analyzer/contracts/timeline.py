@@ -15,7 +15,7 @@ from analyzer.contracts.files import Contracts
 from analyzer.contracts.schemas import canonical, decode, name_of
 from analyzer.contracts.tables import parse_tool_table
 from analyzer.contracts.verdicts.engine import Judge
-from analyzer.frames import CONTRACTS, OFFERS, SCHEMA_FACTS, SCHEMAS, TOOLS
+from analyzer.frames import CONTRACTS, OFFERS, REFUSED, SCHEMA_FACTS, SCHEMAS, TOOLS
 
 MAX_TABLE_BYTES = 64 << 20  # of one tool table that is read
 
@@ -182,6 +182,7 @@ def contracts_of(contracts: Contracts | None, store: SchemaStore) -> pl.DataFram
 
 def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
     """SHOWINGS with seq, TOOLS -> OFFERS: one row for each change of one tool in one session."""
+    showings = showings.filter(pl.col("scope") != REFUSED)
     if showings.is_empty():
         return _NO_OFFERS
     same = pl.col("table").eq_missing(pl.col("table").shift(1)) & (pl.col("scope") != "add")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -89,25 +89,37 @@ def closed(raw: bytes) -> bytes:
 
 def _clean(root: Any, pointer: str, faults: list[Fault]) -> Any:
     """The value without what is no Unicode and no number; by hand, because it may nest as deep as the parser goes."""
-    holder = [root]
-    stack: list[tuple[Any, Any, str]] = [(holder, 0, pointer)]
+    holder = {None: root}
+    # Iterators alone, and no list of all that is still to do: a record may hold millions of small values.
+    stack: list[tuple[Any, str, Iterator[Any]]] = [(holder, pointer, iter([None]))]
     while stack:
-        parent, key, place = stack.pop()
-        value = parent[key]
-        if isinstance(value, str):
-            parent[key] = _clean_text(value, place, faults)
-        elif isinstance(value, float) and not math.isfinite(value):
-            faults.append(Fault("number_inexact", place, "a number that is not finite"))
-            parent[key] = None
-        elif isinstance(value, list):
-            stack.extend((value, index, f"{place}/{index}") for index in reversed(range(len(value))))
-        elif isinstance(value, dict):
-            named = {_clean_text(name, place, faults): inner for name, inner in value.items()}
-            parent[key] = named
-            stack.extend(
-                (named, name, f"{place}/{name.replace('~', '~0').replace('/', '~1')}") for name in reversed(named)
-            )
-    return holder[0]
+        parent, to, keys = stack[-1]
+        for key in keys:
+            value = parent[key]
+            kind = type(value)
+            if kind is str:
+                if _SURROGATE.search(value):
+                    parent[key] = _clean_text(value, _below(to, key), faults)
+            elif kind is float:
+                if not math.isfinite(value):
+                    faults.append(Fault("number_inexact", _below(to, key), "a number that is not finite"))
+                    parent[key] = None
+            elif kind is list:
+                stack.append((value, _below(to, key), iter(range(len(value)))))
+                break
+            elif kind is dict:
+                place = _below(to, key)
+                named = {_clean_text(name, place, faults): inner for name, inner in value.items()}
+                parent[key] = named
+                stack.append((named, place, iter(list(named))))
+                break
+        else:
+            stack.pop()
+    return holder[None]
+
+
+def _below(pointer: str, key: str | int | None) -> str:
+    return pointer if key is None else f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
 def _clean_text(text: str, pointer: str, faults: list[Fault]) -> str:

@@ -5,12 +5,18 @@ Quadratic work on any of these would take minutes: the run as a whole is the ala
 
 from __future__ import annotations
 
+import io
 import json
+import tracemalloc
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
+from analyzer.read.reader import Tally
+from analyzer.read.records import blocks
+from analyzer.read.recover import parse
 from tests.read.adapters import lines, recorded
 
 MANY = 12_000
@@ -128,3 +134,20 @@ def test_what_is_long_takes_linear_time(make: Callable[[], bytes], least: int) -
     assert recording.sources[0]["format"]
     assert not recording.sources[0]["unreadable"]
     assert max(frames["events"].height, frames["call_sightings"].height) >= least
+
+
+def test_what_is_made_of_tiny_pieces_takes_no_many_times_its_bytes() -> None:
+    # Elements of a document, lines of one event, values of one record: an object for each would be 100 times as large.
+    count = 150_000
+    document = b"[" + b"1," * count + b"1]"
+    assert [len(block.raw) for block in blocks(io.BytesIO(document), "document", Tally(sha256()))][-1] < count
+    event = b"data: [\n" + b"data: 1,\n" * count + b"data: 1]\n\n"
+    (block,) = blocks(io.BytesIO(event), "sse", Tally(sha256()))
+    assert block.raw == [b"[\n" + b"1,\n" * count + b"1]"]
+    tracemalloc.start()
+    value, faults = parse(json.dumps({"a": [[1] * count, "\ud800", float("nan")]}).encode())  # type: ignore[misc]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert value["a"][1:] == ["\\ud800", None]
+    assert [fault.pointer for fault in faults] == ["/a/1", "/a/2"]
+    assert peak < count * 3 * 20

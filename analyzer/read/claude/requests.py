@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from analyzer.frames import REFUSED
 from analyzer.read.claude.blocks import Block, blocks_of, is_result, meaning, words_of
 from analyzer.read.claude.bodies import Body, Record, Sentence, format_of, hosted_in, parallel_of, sentence_of
 from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, numbered
@@ -73,8 +74,13 @@ class Requests:
     def _ask(self, asked: Asked, conversation: Conversation, *, accepted: bool | None) -> None:
         record, session, known = asked.record, conversation.session, asked.known
         event, opaque = self._cursor.event("request.create", "request", session)
-        self._settings(record, event, conversation)
-        self._table(record.tools, event, conversation, "" if opaque else "/tools")
+        to = "" if opaque else "/tools"
+        if accepted is not False:
+            self._settings(record, event, conversation)
+            self._table(record.tools, event, conversation, to)
+        elif first(record.tools) == b"[":
+            table = self._rows.table(bytes(record.tools), "anthropic")
+            self._rows.showings.append((event, session, "request", REFUSED, table, to))
         before = len(conversation.sent)
         counts: Counts = (conversation.calls, conversation.results)
         if known < before:

@@ -60,7 +60,11 @@ class Exchanged:
             return
         before = self._dialogue.cursor.next
         if asked is not None and request is not None:
+            # Some hosts refuse what the model wrote, and show it.
+            wrote = response is not None and any(b'"failed_generation"' in frame for frame in response.frames)
+            self._dialogue.unseen = refused and not wrote
             ask(asked, _of(place, request))
+            self._dialogue.unseen = False
         if response is not None:
             inside = _of(place, response)
             taken = bool(stream) or refused or bool(faults)

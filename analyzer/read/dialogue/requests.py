@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from analyzer.frames import REFUSED
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.dialogue.conversation import Conversation, Walk
 from analyzer.read.dialogue.made import Made
@@ -39,6 +40,8 @@ class Dialogue:
         """The calls of the last reply."""
         self.turn: str | None = None
         """The turn of what comes next; with one, the calls are those that another wire of the session shows."""
+        self.unseen = False
+        """The next request was refused: no model ever saw what it sets."""
         self.cursor = Cursor(rows)
 
     @property
@@ -161,6 +164,12 @@ class Dialogue:
     def _settings(self, asked: Ask, event: tuple[int, bool], conversation: Conversation) -> None:
         number, opaque = event
         session = conversation.session
+        if self.unseen:
+            if first(asked.tools) in (b"[", b"{"):
+                table = self._rows.table(asked.tools, asked.shape)
+                to = None if opaque else asked.tools_to
+                self._rows.showings.append((number, session, "request", REFUSED, table, to))
+            return
         state = (asked.model, asked.parallel, asked.text_format, asked.instructions)
         if state not in (conversation.state, _UNSAID):
             conversation.state = state

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.frames import REFUSED
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.ledger import Ledger, Recent
 from analyzer.read.openai.bodies import Record
@@ -16,7 +17,7 @@ from analyzer.read.openai.tools import same_tools
 from analyzer.read.openai.wire import Item, items_of
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
-from analyzer.read.values import Raw, text_of
+from analyzer.read.values import Raw, first, text_of
 
 
 class Pending(msgspec.Struct, gc=False):
@@ -132,8 +133,12 @@ class Transcript:
         event, opaque = self.cursor.event(native, "request", session, when=when)
         known = self._session(session)
         known.asked = True
-        self.tell(record, event, session, None)
-        self.tools(record.tools, event, session, 0, None if opaque else "/tools")
+        to = None if opaque else "/tools"
+        if accepted is not False:
+            self.tell(record, event, session, None)
+            self.tools(record.tools, event, session, 0, to)
+        elif first(record.tools) == b"[":
+            self.rows.showings.append((event, session, "request", REFUSED, self.items.table(bytes(record.tools)), to))
         for fault in pending.faults:
             self.rows.faults.append((event, session, fault.fault, f"/input{fault.pointer}", fault.detail, fault.at))
         if not chained:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -12,6 +12,8 @@ from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.spans import BEHIND, NEXT, is_record, spans
 from analyzer.read.sources import archives
 from analyzer.read.sources.transport import Digest, Readable
+
+_AT_ONCE = 1 << 15  # elements in one block: the rows of millions take many times the bytes of the document
 
 
 def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
@@ -31,10 +33,11 @@ def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
     start = len(whole) - len(text)
     utf8 = is_utf8(text)
     at = ""
+    elements: Sequence[bytes | msgspec.Raw]
     if kind == "yaml":
-        at, elements, rest = archives.cassette(text)
+        at, listed, rest = archives.cassette(text)
         torn, utf8 = rest is not None, True
-        elements += [] if rest is None else [rest]
+        elements = [*listed] if rest is None else [*listed, rest]
     else:
         found, torn, end = _elements(text)
         archive = None if found is not None else archives.entries(text)
@@ -50,9 +53,13 @@ def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
             yield _several(text, start, utf8=utf8)
             return
         elements = found
-    count = len(elements)
-    pointers = [f"{at}/{place}" for place in range(count)]
-    yield Block(0, elements, [start] * count, [len(text)] * count, [1] * count, pointers, utf8, torn=torn)
+    for first in range(0, len(elements) or 1, _AT_ONCE):
+        some = list(map(bytes, elements[first : first + _AT_ONCE]))
+        count = len(some)
+        pointers = [f"{at}/{place}" for place in range(first, first + count)]
+        block = Block(first, some, [start] * count, [len(text)] * count, [1] * count, pointers, utf8)
+        block.torn = torn and first + count == len(elements)
+        yield block
 
 
 def _several(text: bytes, start: int, *, utf8: bool) -> Block:
@@ -65,7 +72,7 @@ def _several(text: bytes, start: int, *, utf8: bool) -> Block:
         elements, torn, _ = _elements(piece)
         block.torn = until == len(text) if elements is None else torn
         for place, element in enumerate([piece] if elements is None else elements):
-            block.add(element, start + since, until - since, line)
+            block.add(bytes(element), start + since, until - since, line)
             block.pointer.append("" if elements is None else f"/{place}")  # type: ignore[union-attr]
     return block
 
@@ -84,12 +91,12 @@ def _sequence(text: bytes, start: int, *, utf8: bool) -> Block:
     return block
 
 
-def _elements(text: bytes) -> tuple[list[bytes] | None, bool, int]:
+def _elements(text: bytes) -> tuple[Sequence[bytes | msgspec.Raw] | None, bool, int]:
     """The elements of a JSON array, whether it is cut, and where it ends; None for any other document."""
     if text.lstrip()[:1] != b"[":
         return None, False, 0
     try:
-        return [bytes(raw) for raw in msgspec.json.decode(text, type=list[msgspec.Raw])], False, len(text)
+        return msgspec.json.decode(text, type=list[msgspec.Raw]), False, len(text)
     except (msgspec.DecodeError, RecursionError):
         return _salvage(text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analyzer.contracts.tables import ANY_TOOL
+from analyzer.frames import REFUSED
 from analyzer.rules.sentence import sentence
 from analyzer.rules.tool.tables import first_shown
 from analyzer.trace import Trace, shared
@@ -95,6 +96,13 @@ def _shapes(trace: Trace) -> pl.DataFrame:
 def _offered(trace: Trace) -> pl.DataFrame:
     """The offers of schemas with the shape of their table, in their order."""
     offers = trace.offers.filter(pl.col("state") == "offered", pl.col("schema_id").is_not_null())
+    refused = trace.showings.filter(pl.col("scope") == REFUSED)
+    if refused.height:  # what was wrong with them is why, perhaps
+        listed = (
+            refused.rename({"pointer": "list"}).join(trace.tools, on="table").filter(pl.col("schema_id").is_not_null())
+        )
+        pointer = (pl.col("list") + pl.col("pointer")).fill_null("")
+        offers = pl.concat([offers, listed.with_columns(pointer=pointer)], how="diagonal").select(offers.columns)
     return offers.join(_shapes(trace), on=["session", "event"], how="left", maintain_order="left").sort(
         "event", "tool", "role"
     )

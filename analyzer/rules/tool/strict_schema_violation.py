@@ -37,7 +37,7 @@ _FLAGLESS = ("create", "session", "update")
 
 def check(trace: Trace) -> pl.DataFrame:
     """Reasons against strict, for schemas that some offer wants strict."""
-    if not trace.offers["strict"].any():
+    if not trace.offers["strict"].any() and not trace.tools["strict"].any():
         return NONE
     reason = pl.col("value").str.split(":").list.first()
     detail = pl.col("value").str.extract("^[^:]*:(.*)$")
