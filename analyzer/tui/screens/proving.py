@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
@@ -11,9 +11,8 @@ from analyzer.tui.bar import Bar
 from analyzer.tui.host import Spot
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
-from analyzer.tui.rows import FrameRows, TextRows
-from analyzer.tui.screens.place import Place
-from analyzer.tui.screens.querybar import QueryBar
+from analyzer.tui.rows import TextRows
+from analyzer.tui.screens.parts import Part
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
@@ -22,30 +21,11 @@ if TYPE_CHECKING:
 _REST = 0.04  # seconds that the cursor rests before the evidence follows
 
 
-class Proving(Place):
+class Proving(Part):
     """The part of the workspace that shows the evidence."""
 
-    session: str | None
-    mode: str
-    on_screen: str
-    shown: Shown | None
-    _wanted: Spot | None
     _timer: Timer | None = None
-    _looking = True  # the evidence of the row under the cursor is still under way
     _then: tuple[int | None, Callable[[], None]] | None = None  # what was asked meanwhile, and of which row
-
-    if TYPE_CHECKING:
-
-        @property
-        def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
-        @property
-        def schema_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
-        @property
-        def bar(self) -> QueryBar: ...  # noqa: D102 - the workspace says
-        @property
-        def table(self) -> FrameRows | None: ...  # noqa: D102 - the workspace says
-        def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
-        def enter_pane(self, name: str) -> None: ...  # noqa: D102 - the workspace says
 
     def on_lines_moved(self, message: Lines.Moved) -> None:
         """The evidence follows the rows; the crumbs and the other pane follow the event."""

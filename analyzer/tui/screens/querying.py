@@ -8,43 +8,22 @@ from typing import TYPE_CHECKING, Any
 from analyzer.tui import columns
 from analyzer.tui.host import Spot
 from analyzer.tui.lines import Lines
-from analyzer.tui.panes import JsonPane
 from analyzer.tui.rows import FrameRows, TextRows
-from analyzer.tui.screens.place import Place
+from analyzer.tui.screens.parts import Part
 from analyzer.tui.screens.querybar import NARROW, QueryBar
 
 if TYPE_CHECKING:
     import polars as pl
 
     from analyzer.tui.case import Case
-    from analyzer.tui.evidence import Shown
     from analyzer.tui.query import Query
     from analyzer.tui.searching import Found
 
 
-class Querying(Place):
+class Querying(Part):
     """The part of the workspace that asks the events."""
 
-    session: str | None
-    on_screen: str
-    only: pl.DataFrame | None
-    shown: Shown | None
-    _looking: bool
     _searching = False
-
-    if TYPE_CHECKING:
-
-        @property
-        def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
-        @property
-        def bar(self) -> QueryBar: ...  # noqa: D102 - the workspace says
-        @property
-        def table(self) -> FrameRows | None: ...  # noqa: D102 - the workspace says
-        def fill_rows(self) -> None: ...  # noqa: D102 - the workspace says
-        def enter_pane(self, name: str) -> None: ...  # noqa: D102 - the workspace says
-        def unzoom(self) -> None: ...  # noqa: D102 - the workspace says
-        def spot(self) -> Spot: ...  # noqa: D102 - the workspace says
-        def go(self, spot: Spot) -> None: ...  # noqa: D102 - the workspace says
 
     def action_query(self) -> None:
         """Open the query bar."""

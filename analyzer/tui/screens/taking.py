@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
 from analyzer.tui import export
 from analyzer.tui.lines import Lines
 from analyzer.tui.marks import Mark
-from analyzer.tui.panes import JsonPane
 from analyzer.tui.prompts import Prompt
 from analyzer.tui.rows import FrameRows
+from analyzer.tui.screens.parts import Part
 from analyzer.tui.screens.place import Place
 from analyzer.visible import visible, visible_lines
 
 if TYPE_CHECKING:
-    from analyzer.tui.evidence import Shown
+    pass
 
 
 class Exporting(Place):
@@ -61,22 +60,8 @@ class Exporting(Place):
         self.owner.push_screen(Prompt(f"export what this pane shows to a new file: {kinds}", ""), answered)
 
 
-class Taking(Exporting):
+class Taking(Exporting, Part):
     """The part of the workspace that takes things along."""
-
-    session: str | None
-    mode: str
-    on_screen: str
-    shown: Shown | None
-
-    if TYPE_CHECKING:
-
-        @property
-        def rows(self) -> Lines: ...  # noqa: D102 - the workspace says
-        @property
-        def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
-        def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
-        def with_evidence(self, act: Callable[[], None]) -> None: ...  # noqa: D102 - the workspace says
 
     def taken(self, pane: Lines) -> export.Shown:
         """Of findings the report's own rows; of an event its citation, its record and its finding."""

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from analyzer.tui.host import Spot
-from analyzer.tui.lines import Lines
-from analyzer.tui.panes import JsonPane
-from analyzer.tui.rows import FrameRows
-from analyzer.tui.screens.place import Place
+from analyzer.tui.screens.parts import Part
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from analyzer.tui.evidence import Shown
 
-
-class Walking(Place):
+class Walking(Part):
     """The part of the workspace that leads elsewhere."""
-
-    session: str | None
-    mode: str
-    on_screen: str
-    texts: dict[str, str]
-    only: pl.DataFrame | None
-    shown: Shown | None
-    _wanted: Spot | None
-
-    if TYPE_CHECKING:
-
-        @property
-        def rows(self) -> Lines: ...  # noqa: D102 - the workspace says
-        @property
-        def event_pane(self) -> JsonPane: ...  # noqa: D102 - the workspace says
-        @property
-        def table(self) -> FrameRows | None: ...  # noqa: D102 - the workspace says
-        def row(self) -> dict[str, Any] | None: ...  # noqa: D102 - the workspace says
-        def fill_rows(self) -> None: ...  # noqa: D102 - the workspace says
-        def with_evidence(self, act: Callable[[], None]) -> None: ...  # noqa: D102 - the workspace says
-        def enter_pane(self, name: str) -> None: ...  # noqa: D102 - the workspace says
 
     def spot(self) -> Spot:
         """Where one is."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from analyzer.tui import columns
 from analyzer.tui.bar import Bar
 from analyzer.tui.host import Spot
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.panes import JsonPane
-from analyzer.tui.prompts import Prompt
-from analyzer.tui.rows import FrameRows
-from analyzer.tui.screens.place import Place
+from analyzer.tui.screens.filtering import Filtering
 from analyzer.tui.screens.proving import Proving
 from analyzer.tui.screens.querybar import SCOPES, QueryBar
 from analyzer.tui.screens.querying import Querying
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 _STRIP = 3  # lanes on top
 
 
-class Workspace(Proving, Querying, Walking, Taking, Place):
+class Workspace(Filtering, Proving, Querying, Walking, Taking):
     """One session, or all (`session` None), with everything that one key leads to."""
 
     BINDINGS = bindings("workspace")
@@ -67,7 +64,6 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         self.texts = dict(self.came_with)
         self.only: pl.DataFrame | None = None  # session and seq of the hits that rows are kept to
         self.shown: Shown | None = None
-        self.notes: dict[str, str] = {"findings": "", "events": ""}
         self._wanted: Spot | None = spot
         self._asking = asking  # it opens with the query bar, over all rows
 
@@ -97,44 +93,6 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         if self._asking:
             self.call_after_refresh(self.open_query, None, SCOPES.index("all rows"))
 
-    # --- the panes ---
-
-    @property
-    def rows(self) -> Lines:
-        """The table of findings or events."""
-        return self.query_one("#rows", Lines)
-
-    @property
-    def event_pane(self) -> JsonPane:
-        """The record."""
-        return self.query_one("#event", JsonPane)
-
-    @property
-    def schema_pane(self) -> JsonPane:
-        """The schema in force."""
-        return self.query_one("#schema", JsonPane)
-
-    @property
-    def bar(self) -> QueryBar:
-        """The query bar."""
-        return self.query_one(QueryBar)
-
-    @property
-    def table(self) -> FrameRows | None:
-        """The model of the table, once there is one."""
-        model = self.rows.model
-        return model if isinstance(model, FrameRows) else None
-
-    @property
-    def waits(self) -> bool:
-        """For the cursor or the typing to rest."""
-        return self.standing and ((self._looking and self.table is not None) or (self.bar.is_open and self.bar.waits))
-
-    def row(self) -> dict[str, Any] | None:
-        """The row under the cursor."""
-        table = self.table
-        return table.record(self.rows.cursor) if table is not None and table.height else None
-
     def crumbs(self) -> list[str]:
         """Session, turn, call, path."""
         shown = self.shown
@@ -163,60 +121,6 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
         """Show rows and lanes of the case, the cursor on the row where it was."""
         self.fill_rows()
         self._fill_strip()
-
-    def fill_rows(self) -> None:
-        """Filter and show the rows of this mode; the cursor stays on its row if the filter kept it."""
-        case, mode, text, session, only = self.case, self.mode, self.texts[self.mode], self.session, self.only
-        glyphs, marks = self.owner.glyphs, self.owner.marks.marks
-        table = self.table
-        key = "index" if mode == "findings" else "event"
-        held = self.row() if table is not None and key in table.frame.columns else None
-        wanted = self._wanted
-        want = (held or {}).get(key)
-        if wanted is not None:
-            want = wanted.finding if mode == "findings" else wanted.event
-
-        def work(stale: Callable[[], bool]) -> tuple[FrameRows | None, str, int | None]:
-            import polars as pl
-
-            from analyzer.tui import filters
-
-            del stale
-            here = want
-            if here is None and mode == "findings" and session is not None:
-                here = case.first_look(session)
-            frame = case.findings if mode == "findings" else case.events
-            if session is not None:
-                frame = frame.filter(pl.col("session").cast(pl.String) == session)
-            if only is not None:
-                at = pl.struct(pl.col("session").cast(pl.String), pl.col("seq").cast(pl.Int64))
-                frame = frame.filter(at.is_in(only.select(pl.struct("session", "seq")).to_series().implode()))
-            make = columns.findings if mode == "findings" else columns.events
-            try:
-                order = filters.order(frame, text)
-            except filters.FilterError as error:
-                return None, str(error), None
-            return FrameRows(frame, make(glyphs, marks, session=session is None), order), "", here
-
-        def then(result: tuple[FrameRows | None, str, int | None]) -> None:
-            model, trouble, here = result
-            if model is None:
-                self.notify(f"no such filter: {trouble}", severity="warning")
-                return
-            row = None
-            if here is not None:
-                at = (model.frame[key] == here).arg_max() if model.frame.height else None
-                if at is not None and model.frame[key][at] == here:
-                    row = model.row_of(at)
-            self.on_screen = mode
-            self.rows.entitle(mode)
-            self.rows.show(model, row if row is not None else 0)
-            self.notes[mode] = ""
-            self.title_line()
-            if wanted is not None and row is None:
-                self._look(wanted)  # the filter holds its row back: show the evidence all the same
-
-        self.in_background("rows", work, then)
 
     def _fill_strip(self) -> None:
         if not self.query_one("#strip").display:
@@ -337,41 +241,3 @@ class Workspace(Proving, Querying, Walking, Taking, Place):
                 self._wanted = Spot(self.session, None, event, "rows", "")
         self.fill_rows()
         self.enter_pane("rows")
-
-    # --- filter ---
-
-    def action_filter(self) -> None:
-        """Ask for a filter; on the hits, keep the rows to them."""
-        if self.focused is not None and self.focused.id == "hits":
-            self._keep_hits()
-            return
-
-        def answered(text: str | None) -> None:
-            if text is not None:
-                if not text:
-                    self.only = None
-                self.texts[self.mode] = text
-                self.fill_rows()
-
-        names = (
-            "sev rule tool session seq turn call at message" if self.mode == "findings" else "kind type turn seq time"
-        )
-        title = f"filter: word !word column:word column>=n column~regex sort:-column   columns: {names}"
-        self.owner.push_screen(Prompt(title, self.texts[self.mode]), answered)
-
-    def on_json_pane_asked(self, message: JsonPane.Asked) -> None:
-        """Take the path under the cursor to the query bar, or to the filter."""
-        pane = message.pane
-
-        def take() -> None:
-            if pane.line is None:
-                return
-            if message.what == "query":
-                self.open_query(pane.path if pane.id == "event" else "", 1)
-            else:
-                self.mode = "findings"
-                self.texts["findings"] = f"pointer:{pane.address}" if pane.address else ""
-                self.fill_rows()
-                self.enter_pane("rows")
-
-        self.with_evidence(take)
