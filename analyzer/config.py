@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from analyzer.errors import ConfigurationError
+from analyzer.toml_lines import line_of
 from analyzer.trace import Settings
 
 FILES = ("analyzer.toml", "pyproject.toml")
@@ -155,7 +156,7 @@ class _File:
 
     def fail(self, key: tuple[str | int, ...], problem: str) -> NoReturn:
         """Complain about the value of a key."""
-        raise ConfigurationError(problem, file=str(self._path), line=_line(self._text, (*self._root, *key)))
+        raise ConfigurationError(problem, file=str(self._path), line=line_of(self._text, (*self._root, *key)))
 
     def _known(self, at: tuple[str | int, ...], table: Mapping[str, Any], names: tuple[str, ...]) -> None:
         for name in table:
@@ -237,7 +238,7 @@ class _File:
         named = {name: _text(self, (*at, name), table[name]) for name in _SUPPRESSES if name in table}
         if not named:
             self.fail(at, f"a suppression must name what it is about: one of {', '.join(_SUPPRESSES)}")
-        line = _line(self._text, (*self._root, *at))
+        line = line_of(self._text, (*self._root, *at))
         place = f"{self._path}:{line}" if line else str(self._path)
         return Suppression(table["reason"], until, **named, place=place)
 
@@ -322,41 +323,3 @@ _NUMBERS: dict[str, _Checker] = {
 }
 _COMMAND_LINE_ONLY = ("executed",)
 _TABLES = ("tools", "ledger", "mappings", "suppressions")
-
-_KEY = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)"""
-_DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
-_HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?\s*(?:#.*)?$")
-_ENTRY = re.compile(rf"\s*({_DOTTED})\s*=")
-
-
-def _line(text: str, key: tuple[str | int, ...]) -> int | None:
-    """The line, from 1, where a key is set; of a key inside an inline value, the line of what holds it."""
-    best: tuple[int, int] | None = None
-    for number, path in _keys(text):
-        depth = len(path) if path == key[: len(path)] else len(key) if path[: len(key)] == key else 0
-        if depth and (best is None or depth > best[0]):
-            best = depth, number
-    return best[1] if best else None
-
-
-def _keys(text: str) -> Iterator[tuple[int, tuple[str | int, ...]]]:
-    table: tuple[str | int, ...] = ()
-    counts: dict[tuple[str | int, ...], int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(line):
-            names = _names(header[2])
-            if header[1] == "[[":
-                counts[names] = counts.get(names, -1) + 1
-                table = (*names, counts[names])
-            else:
-                table = names
-            yield number, table
-        elif entry := _ENTRY.match(line):
-            yield number, (*table, *_names(entry[1]))
-
-
-def _names(dotted: str) -> tuple[str | int, ...]:
-    # A quoted key is read by the TOML parser itself.
-    return tuple(
-        next(iter(tomllib.loads(f"{name} = 0"))) if name[0] in "\"'" else name for name in re.findall(_KEY, dotted)
-    )

@@ -101,14 +101,9 @@ class Schedule:
                         waiting.extendleft(reversed(suspects))
                         under_way.clear()
                         continue
-                if len(sources) == 1:
-                    path = self._inputs[sources[0]].source.path
-                    self.failed.append((path, f"{type(error).__name__}: {error}"))
-                    done += 1
-                else:
-                    self._broken[sources] = f"{type(error).__name__}: {error}"
-                    middle = len(sources) // 2
-                    waiting.extendleft([sources[middle:], sources[:middle]])
+                halves = self._divided(sources, error)
+                done += not halves
+                waiting.extendleft(reversed(halves))
                 continue
             segment = Live(sources, answer)
             others = {name: held for name, held in self.live.items() if segment.touches(held)}
@@ -125,6 +120,16 @@ class Schedule:
                 continue
             self._commit(segment, draft)
             done += len(sources)
+
+    def _divided(self, sources: tuple[int, ...], error: Exception) -> list[tuple[int, ...]]:
+        """What is tried in the place of inputs that failed together: each half. One that failed alone is told."""
+        told = f"{type(error).__name__}: {error}"
+        if len(sources) == 1:
+            self.failed.append((self._inputs[sources[0]].source.path, told))
+            return []
+        self._broken[sources] = told
+        middle = len(sources) // 2
+        return [sources[:middle], sources[middle:]]
 
     def shuffle(self, stale: Sequence[int], those: Workers) -> None:
         """Audit all that is new as one segment, on all processes at once."""

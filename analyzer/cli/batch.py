@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         "analyzer batch --store audits/ logs/",
         "analyzer batch --store audits/ --contracts tools/ --jobs 4 -o night.html -o night.sarif logs/",
         "analyzer batch --store audits/ --fail-on-new error s3://bucket/sessions/",
-        "analyzer batch --store audits/ --output-format json logs/ | jq '.changes[] | select(.change == \"new\")'",
+        "analyzer batch --store audits/ --output-format json logs/ | jq '.changes[] | select(.change == \"grew\")'",
     ),
 )
 @logs.reading
