@@ -8,13 +8,28 @@ from analyzer import masking, redaction, secrets
 from analyzer.rules.payloads import NO_JSON, decode, layers
 from analyzer.visible import visible_value
 
+_EXACT = 2**53  # from here on a float stands for several integers
+
 
 def canonical(text: str | None) -> str:
-    """The JSON text with sorted members and no blanks; absent arguments are those of no members; other text stays."""
+    """The JSON text with sorted members and no blanks, `5` for `5.0` and no member that is null; other text stays.
+
+    Absent arguments are those of no members.
+    """
     value = decode(text or "{}")
-    if value is NO_JSON:
-        return (text or "").strip()
-    return msgspec.json.encode({} if value is None else value, order="deterministic").decode("utf-8", "replace")
+    return (text or "").strip() if value is NO_JSON else _spelled({} if value is None else value)
+
+
+def _spelled(value: object) -> str:
+    return msgspec.json.encode(_plain(value), order="deterministic").decode("utf-8", "replace")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _plain(member) for name, member in value.items() if member is not None}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
 
 
 def alike(left: str, right: str) -> bool:
@@ -37,7 +52,7 @@ def difference(left: str | None, right: str | None) -> list[tuple[str, str, str]
     first, second = decode(left or "{}"), decode(right or "{}")
     if not isinstance(first, dict) or not isinstance(second, dict):
         return [("the arguments", _shown("", first), _shown("", second))]
-    names = sorted(name for name in {*first, *second} if first.get(name, NO_JSON) != second.get(name, NO_JSON))
+    names = sorted(name for name in {*first, *second} if _spelled(first.get(name)) != _spelled(second.get(name)))
     return [(name, _shown(name, first.get(name, NO_JSON)), _shown(name, second.get(name, NO_JSON))) for name in names]
 
 

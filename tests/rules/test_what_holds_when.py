@@ -283,3 +283,28 @@ def test_a_default_that_is_filled_in_changes_nothing(tmp_path: Path) -> None:
     for most, count in ((3, 0), (3.0, 0), (4, 1)):
         resent["arguments"] = json.dumps({"n": 1, "to": {"most": most}})
         assert len(told(tmp_path, "ARG007", *shown)) == count
+
+
+@pytest.mark.parametrize(
+    ("approved", "ran", "said"),
+    [
+        ('{"n":5,"to":"a"}', '{"to":"a","n":5.0}', None),
+        ('{"n":1e3}', '{"n":1000}', None),
+        ('{"n":5,"note":null}', '{"n":5}', None),
+        ('{"n":{"m":null}}', '{"n":{}}', None),
+        ('{"n":5}', '{"n":6}', "n was 5 when approved and 6 when run"),
+        ('{"n":1}', '{"n":true}', "n was 1 when approved and true when run"),
+        ('{"n":[null]}', '{"n":[]}', "n was [null] when approved and [] when run"),
+    ],
+)
+def test_what_was_approved_is_what_ran_however_it_is_spelled(approved: str, ran: str, said: str | None) -> None:
+    story = [
+        "server shop",
+        "turn",
+        f"approval a1 shop pay {approved}",
+        "decide a1 approve",
+        f"mcp m1 shop pay {ran} ok x",
+    ]
+    hits = found("approval-mismatch", "\n".join(story))
+    assert [said in hit["message"] for hit in hits if said] == ([True] if said else [])
+    assert bool(hits) is bool(said)
