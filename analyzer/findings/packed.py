@@ -40,7 +40,7 @@ class Packed:
     def extend(self, other: Packed) -> None:
         """Put all rows of another one behind the others; that one is empty afterwards."""
         if self._rows is not None or other._rows is not None:
-            rows = _numbers(0, other._all) if other._rows is None else other._rows + self._all
+            rows = _numbers(self._all, other._all) if other._rows is None else other._rows + self._all
             self._rows = pl.concat([_numbers(0, self._all) if self._rows is None else self._rows, rows])
         self._all += other._all
         for name in self._schema:
