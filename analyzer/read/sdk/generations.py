@@ -173,8 +173,8 @@ class Generations:
     def _said(self, said: Said, at: _Spot) -> None:
         """What the model answered."""
         waiting = self.known.open.setdefault((at.trace, at.turn), [])
-        for call in said.calls:
-            made = _made(call, at, f"{at.span}#{len(waiting)}{at.to}")
+        for index, call in enumerate(said.calls):
+            made = _made(call, at, f"{at.span}#{index}{at.to}")
             waiting.append(made)
             self.known.emit(at.trace, made)
             self._call(call, made, at, reply=at.span)
