@@ -95,13 +95,14 @@ def _take_found(  # noqa: PLR0917 - a window, and what judges it
 ) -> list[tuple[str, str]]:
     """Give the ending what the rules say of a window's own events; what crashed."""
     hits, crashes = run([rule for rule in rules if rule.reach in _HERE], trace)
+    trace.made.clear()
     hits = settle(hits)
     since, until = index.windows.span(number)
-    seq = placed(hits, trace)["seq"]
-    own = seq.is_between(since, until)
-    if number == len(index.windows) - 1:
-        own = own.fill_null(value=True)  # of the session and no event
-    hits = with_repairs(hits.filter(own), trace, repairers)
+    # What is of the session and no event is told with the last of them.
+    last = number == len(index.windows) - 1
+    own = placed(hits, trace)["seq"].is_between(since, until).fill_null(value=last)
+    hits = hits if own.all() else hits.filter(own)
+    hits = with_repairs(hits, trace, repairers)
     blocks, beyond = foremost(hits, trace, trace.settings.max_findings, ending.taken)
     ending.take_found(dressed(blocks, trace), beyond, keys_of(trace.calls, "call"))
     return [(crash.rule.code, crash.error) for crash in crashes]

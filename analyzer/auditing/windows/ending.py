@@ -108,6 +108,7 @@ class Ending:
         answer = {name: frame for name, frame in self._globals.items() if name not in GLOBAL or name in KEPT}
         hits = pl.concat([hits, *told])
         late = dressed([hits], told_of(trace, hits, self._whole, self._index))
+        del trace, hits  # of many calls it is much, and what is told of few
         found, answer["unlisted"] = self._listed(late, numbers)
         answer["counts"] = self._counts()
         answer |= {name: self._shelf.whole(name) for name in ("retries", "strays", "offer_events")}

@@ -72,12 +72,14 @@ def _followed(calls: pl.DataFrame) -> pl.Series:
 
 def odd_rows(trace: Trace, part: Trace, index: Index, calls: pl.DataFrame, results: pl.DataFrame) -> Frames:
     """Rows of a window, by keys, that such a rule asks for whatever else there is; `part` is the window's own."""
-    mine = part.calls["call"].implode()
+    # An item that was never shown as finished is told where its turn is.
+    completed = index.turns.filter(pl.col("status") == "completed")
+    ended = part.calls.join(completed, on=["session", "turn"], how="semi")["call"].implode()
     early = pairs(trace).filter(
         pl.col("seq") < pl.col("called"), pl.col("result").is_in(part.results["result"].implode())
     )
     done = staged(trace, "call_sightings", "done")["call"].implode()
-    begun = staged(trace, "call_sightings", "item").filter(pl.col("call").is_in(mine) & ~pl.col("call").is_in(done))
+    begun = staged(trace, "call_sightings", "item").filter(pl.col("call").is_in(ended) & ~pl.col("call").is_in(done))
     added = trace.events.filter(pl.col("type").str.ends_with("item.added"))["event"].implode()
     begun = begun.filter(pl.col("event").max().over("call").is_in(added))
     pending = staged(part, "call_sightings", "action").filter(pl.col("event").is_in(index.last_status().implode()))
