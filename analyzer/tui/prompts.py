@@ -15,19 +15,31 @@ from textual.widgets import Input
 from analyzer.tui.bar import Bar
 
 
-class Prompt(ModalScreen[str | None]):
+class Question(ModalScreen[str | None]):
+    """A question on the bottom lines; what it is about stays on the screen."""
+
+    DEFAULT_CSS = """
+    Question { background: transparent; align: left bottom; }
+    Question > Vertical { height: auto; background: $panel; padding: 0 1; }
+    Question Input { background: $panel; }
+    """
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def on_mount(self) -> None:
+        """What was said before would cover the question."""
+        self.app.clear_notifications()
+
+
+class Prompt(Question):
     """Asks for a text; None where it was left by escape. Nothing in the text is quoted or expanded."""
 
     BINDINGS: ClassVar = [Binding("escape", "leave", show=False)]
-    DEFAULT_CSS = """
-    Prompt, Choice { background: transparent; align: left bottom; }
-    Prompt > Vertical, Choice > Vertical { height: auto; background: $panel; padding: 0 1; }
-    Prompt Input { background: $panel; }
-    """
 
     def __init__(self, title: str, value: str = "") -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title)
         self._value = value
 
     def compose(self) -> ComposeResult:
@@ -38,10 +50,6 @@ class Prompt(ModalScreen[str | None]):
             field.cursor_blink = False
             yield field
 
-    def on_mount(self) -> None:
-        """What was said before would cover the question."""
-        self.app.clear_notifications()
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer."""
         self.dismiss(event.value)
@@ -51,12 +59,11 @@ class Prompt(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class Choice(ModalScreen[str | None]):
+class Choice(Question):
     """Asks for one of some keys; any other key is None."""
 
     def __init__(self, title: str, choices: Mapping[str, str]) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title)
         self._choices = choices
 
     def compose(self) -> ComposeResult:
@@ -64,10 +71,6 @@ class Choice(ModalScreen[str | None]):
         words = "   ".join(f"{key} {word}" for key, word in self._choices.items())
         with Vertical():
             yield _asked(f"{self._title}:  {words}   esc nothing")
-
-    def on_mount(self) -> None:
-        """What was said before would cover the question."""
-        self.app.clear_notifications()
 
     def on_key(self, event: Key) -> None:
         """Take the key."""
