@@ -106,7 +106,9 @@ def test_faults_of_manuals(code: str, tmp_path: Path) -> None:
     assert in_windows(log, [max(count // 3, 1)], settings=hints, contracts=given) > 0
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))])
+@pytest.mark.parametrize(
+    "seed", [1, 5, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12) if seed != 5)]
+)
 def test_tangled_sessions(seed: int, tmp_path: Path) -> None:
     """Ids that come again, results that come late, twice, to another turn or for no call, tables that change."""
     log = tmp_path / "log.ndjson"

@@ -28,7 +28,7 @@ class Seats:
     order: str | None
     """What the order rests on, as in SESSIONS."""
     copies: pl.DataFrame
-    """`event, copy` of the events that came before."""
+    """`event, copy` of the events that came before, and of those that may have come first (null)."""
     steps: pl.DataFrame
     """`event, step, leap, missing, lag` where numbers leap or go back, or times go back."""
 
@@ -71,12 +71,13 @@ def rows_of(whole: Large, events: pl.Series) -> pl.DataFrame:
 
 
 def _marks(whole: Large, events: pl.DataFrame, fetch: Fetch) -> pl.DataFrame:
-    """`event, copy` of the events that came before."""
+    """`event, copy` of the events that came before, and of those that may have come first (null)."""
     ids = events["id"].drop_nulls().sort()  # sorting takes a fraction of the memory that hashing does
     again = ids.filter(ids == ids.shift()).unique()
     twice = events.filter(pl.col("id").is_in(again.implode())).select("event", "seq")
     rows = rows_of(whole, twice["event"]).join(twice, on="event", how="left", maintain_order="left")
-    return marks(events.with_columns(session=_named(whole.session)), rows, fetch)
+    found = marks(events.with_columns(session=_named(whole.session)), rows, fetch)
+    return pl.concat([found, twice.join(found, on="event", how="anti").select("event", copy=pl.lit(None, pl.String))])
 
 
 def _steps(events: pl.DataFrame, sources: pl.DataFrame, skew: float) -> pl.DataFrame:
