@@ -139,14 +139,15 @@ class Inspect(RecordAdapter[Sample]):
         """A request and what the model answered."""
         sent = event.get("input")
         refs = event.get("input_refs")
-        if not sent and isinstance(refs, list):
+        pooled = not sent and isinstance(refs, list)
+        if pooled and isinstance(refs, list):
             pairs = [each for each in refs if isinstance(each, list) and [type(end) for end in each] == [int, int]]
             sent = [message for since, until in pairs for message in pool[max(since, 0) : max(until, 0)]]
         raws = [encoded(each) for each in sent] if isinstance(sent, list) else []
         model, tools = event.get("model"), event.get("tools")
         ask = Ask(
             raws,
-            "/input",
+            None if pooled else "/input",
             session,
             tools=encoded(tools) if tools is not None else b"",
             shape="responses",

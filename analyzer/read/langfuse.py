@@ -180,11 +180,13 @@ class Langfuse(RecordAdapter[Observation]):
         value, layers = unpacked(one.input)
         messages, to = messages_of(value)
         at = msgspec.structs.replace(here, pointer=f"{here.pointer}/{members[0]}", opaque=layers > 0)
+        tools, tools_to = table_of(value, one.metadata)
         ask = Ask(
             list(map(encoded, messages)),
             to,
             session or None,
-            tools=table_of(value, one.metadata) or defined(one.toolDefinitions),
+            tools=tools or defined(one.toolDefinitions),
+            tools_to=tools_to if messages else None,
             model=one.model,
         )
         self._dialogue.ask(ask, at if messages else here)

@@ -80,18 +80,19 @@ def defined(definitions: dict[str, Any] | None) -> bytes:
     return encoded(tools) if tools else b""
 
 
-def table_of(value: Any, metadata: Any) -> bytes:
-    """The tool table that was sent, wherever the tracer put it."""
+def table_of(value: Any, metadata: Any) -> tuple[bytes, str | None]:
+    """The tool table that was sent, wherever the tracer put it; the pointer to it from the value, if it is there."""
     told, _ = unpacked(metadata)
     attributes = unpacked(told.get("attributes"))[0] if isinstance(told, dict) else None
     config = value.get("config") if isinstance(value, dict) else None
     invocation = told.get("invocation_params") if isinstance(told, dict) else None
-    for holder in (value, config, told, attributes, invocation):
+    for holder, to in ((value, ""), (config, "/config"), (told, None), (attributes, None), (invocation, None)):
         for name in _TABLES:
-            tools, _ = unpacked(holder.get(name)) if isinstance(holder, dict) else (None, 0)
+            tools, layers = unpacked(holder.get(name)) if isinstance(holder, dict) else (None, 0)
             if isinstance(tools, list) and tools:
-                return encoded([unpacked(each)[0] for each in tools])
-    return b""
+                plain = to is not None and not layers and not any(isinstance(each, str) for each in tools)
+                return encoded([unpacked(each)[0] for each in tools]), f"{to}/{name}" if plain else None
+    return b"", None
 
 
 def call_id_in(*holders: Any) -> str | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from analyzer import frames
 from analyzer.errors import InputError
@@ -25,6 +28,7 @@ from analyzer.read.sources.finding import label_of
 MOST_STRANGE = 20_000
 """Records in which no adapter knew a thing: the rest is not looked at, each would be by all."""
 
+_LIST = re.compile(rb"\[\s*\{")
 _UNREADABLE = ("unreadable", "truncated", "too_large")
 
 
@@ -144,6 +148,9 @@ class Reader:
         before = len(self._rows.faults)
         if block.opaque or block.when:
             self._stand(block)
+        elif block.pointer is None and not block.before:
+            for index in [index for index, raw in enumerate(block.raw) if raw[:1] == b"[" and _LIST.match(raw)][::-1]:
+                self._part(block, index)
         left = self._read(self._adapter(self._order[0]), block)
         self.records += len(block.raw) + len(block.oversized)
         if len(left) < len(block.raw):
@@ -184,6 +191,21 @@ class Reader:
                 self._rows, Place(first, block.offset[0], block.length[0], block.line[0], pointer), detail, error
             )
             return []
+
+    def _part(self, block: Block, index: int) -> None:
+        """Take an array of records on a line apart, where nobody knows it as a whole."""
+        try:
+            elements = list(map(bytes, msgspec.json.decode(block.raw[index], type=list[msgspec.Raw])))
+            value = msgspec.json.decode(block.raw[index])
+        except (msgspec.DecodeError, RecursionError):
+            return
+        if not all(isinstance(each, dict) for each in value):
+            return
+        knows = [adapter.sniff for adapter in self._known_adapters]
+        if not any(sniff([value], self._source.path) for sniff in knows) and any(
+            sniff([value[0]], self._source.path) for sniff in knows
+        ):
+            block.apart(index, elements)
 
     def _stand(self, block: Block) -> None:
         record = event_number(self._source.number, block.first) >> PART_BITS

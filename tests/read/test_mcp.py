@@ -398,3 +398,14 @@ def test_a_header_names_the_version_of_the_protocol(tmp_path: Path) -> None:
     asked = {"method": "POST", "url": "/mcp", "headers": {"MCP-Protocol-Version": "2025-03-26"}, "body": call(1)}
     found = audited(tmp_path, lines({"request": asked, "response": {"status": 200, "body": said(1, "on")}}))
     assert found.frames["sessions"]["protocol"].to_list() == ["2025-03-26"]
+
+
+def test_an_answer_that_is_recorded_twice_is_one_and_another_one_is_not(tmp_path: Path) -> None:
+    asked = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "water", "arguments": {}}}
+    told = [{"jsonrpc": "2.0", "id": 5, "result": {"content": [{"type": "text", "text": text}]}} for text in "ab"]
+    log = tmp_path / "log.jsonl"
+    for answers, results in (([told[0], told[0]], 1), (told, 2), ([told[0], asked, told[0]], 2)):
+        log.write_bytes(lines(asked, *answers))
+        found = audit(str(log))
+        assert found.summary["results"] == results
+        assert ("CALL006" in set(found.findings["rule"])) == (answers == told)

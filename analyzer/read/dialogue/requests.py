@@ -94,7 +94,7 @@ class Dialogue:
         if conversation.walk is None or known < before:
             conversation.walk = Walk(conversation.emitted, self._positional)
             conversation.walk.pass_over(map(self._read, asked.raws[:known]))
-        to = asked.to if asked.single else f"{asked.to}/"
+        to = asked.to if asked.single or asked.to is None else f"{asked.to}/"
         self._messages(said, conversation, conversation.walk, to, known, own=own, wire=wire)
         self._conversations.sent(conversation, asked, known, digests)
         self._asked, self._waiting = conversation, not own
@@ -117,7 +117,7 @@ class Dialogue:
         conversation, walk = self._running
         self.cursor.advance(place)
         self._count += 1
-        self._messages([self._read(raw)], conversation, walk, None, self._count, own=True)
+        self._messages([self._read(raw)], conversation, walk, "", self._count, own=True)
         return conversation.session
 
     def _messages(
@@ -138,7 +138,7 @@ class Dialogue:
         for index, each in enumerate(said, since):
             event, opaque = event_of("message", "item", session, turn=turn)
             fresh = index >= before and not (index == before and conversation.replies and each.role == "assistant")
-            at = None if opaque else f"{to}{index}" if to and to[-1] == "/" else to or ""
+            at = None if opaque or to is None else f"{to}{index}" if to[-1:] == "/" else to
             if each.calls:
                 stage, reply = "item" if own and fresh else "history", f"{session} {index}"
                 for call in each.calls:

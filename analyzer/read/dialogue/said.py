@@ -67,7 +67,8 @@ class Ask(msgspec.Struct, gc=False):
 
     raws: list[bytes]
     """The JSON texts of its messages; or they are in `listing`."""
-    to: str = "/messages"
+    to: str | None = "/messages"
+    """None where they stand elsewhere in the record."""
     session: str | None = None
     thread: str = ""
     """Which of several conversations of a named session it continues."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -66,6 +66,22 @@ class Block:
                 *(each + more if each > index else each for each in self.joined),
             ]
         return len(self.raw) > before
+
+    def apart(self, index: int, elements: Sequence[bytes]) -> None:
+        """Put the elements of the array on a line in its place, each where it stands in the line's bytes.
+
+        To be called before the block is read, of lines alone.
+        """
+        raw, base, line = self.raw[index], self.offset[index], self.line[index]
+        starts, place = [], 0
+        for element in elements:
+            place = raw.index(element, place)
+            starts.append(base + place)
+            place += len(element)
+        self.raw[index : index + 1] = elements
+        self.offset[index : index + 1] = starts
+        self.length[index : index + 1] = map(len, elements)
+        self.line[index : index + 1] = [line] * len(elements)
 
     def only(self, index: int) -> Block:
         """The block of one of its records."""

@@ -8,6 +8,7 @@ import msgspec
 
 from analyzer.read.rpc.messages import Params
 
+_SAID = 10_000
 NO_LABEL = "server"  # of a server that no record names
 
 Asked = tuple[str | None, bytes, str | None]
@@ -32,12 +33,27 @@ class Connection(msgspec.Struct):
     label: str | None = None
     protocol: str | None = None  # the version agreed on
     calls: dict[str, Call] = {}
+    owed: dict[str, int] = {}  # by id: how many calls of it have no answer
+    said: dict[str, int] = {}  # by id: a digest of what the last answer to a call said; of the latest of them
     asked: dict[str, tuple[str, bool]] = {}  # by the client, other than calls: method, and whether it is a first page
     asked_back: set[str] = set()  # by the server
     waiting: dict[Asked, deque[Call]] = {}  # calls that were answered with a request for input
     tasks: dict[str, Call] = {}
     pages: list[bytes] = []  # of the listing that is being read, the newest first
     page: int = 0  # event of the newest
+
+    def answered(self, identity: str, told: int) -> bool:
+        """Note an answer to a call; whether it is the last one of its id once more, and no call waits for it."""
+        owed = self.owed.pop(identity, 0)
+        if not owed and self.said.get(identity) == told:
+            return True
+        if owed > 1:
+            self.owed[identity] = owed - 1
+        self.said[identity] = told
+        if len(self.said) > _SAID:
+            for key in list(self.said)[: _SAID // 2]:
+                del self.said[key]
+        return False
 
 
 class Place(msgspec.Struct, gc=False):

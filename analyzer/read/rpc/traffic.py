@@ -85,7 +85,9 @@ class Traffic:
         failed = bool(message.error) and bytes(message.error) != b"null"
         call, asked = self._question(message, identity, connection, at.place)
         if asked == CALL:
-            self._answer(message, call, identity, at)
+            told = result and (bytes(result.content), bytes(result.structured), result.is_error)
+            if not connection.answered(identity, hash((told, bytes(message.error)))):
+                self._answer(message, call, identity, at)
         elif result is not None and not failed:
             if result.server is not None and result.server.name is not None and connection.label is None:
                 connection.label = result.server.name
@@ -160,6 +162,7 @@ class Traffic:
             call_id = text_of(message_id) if first(message_id := Raw(identity.encode())) == b'"' else identity
             call = Call(f"#{at.event}", call_id or "", identity, params.name, text, container)
         connection.calls[identity] = call
+        connection.owed[identity] = connection.owed.get(identity, 0) + 1
         connection.label = connection.label or NO_LABEL
         where = "/params/arguments" if params.arguments else "/params" if params.name is not None else ""
         self._sighting(call, stage, None, at, where)
