@@ -1,7 +1,8 @@
 """Calls of a tool cannot be judged because its schema is nowhere to be found.
 
-What it says: neither the log nor a contract file holds the schema of the arguments, and how many calls that leaves
-unjudged. Once per tool and session; hosted tools, which have no schema anywhere, only as information.
+What it says: neither the log nor a contract file holds the schema of the arguments, or the call leaves out which of
+several namespaces it means, and how many calls that leaves unjudged. Once per tool and session; hosted tools, which
+have no schema anywhere, only as information.
 Why it matters: these calls are unverifiable, not right. An audit that passes them over in silence looks green.
 Bad:
     server docs

@@ -19,7 +19,7 @@ Good:
     result c3 ok Error: 2 of 40 failed
 Blind spots: where no flag is recorded (Responses, chat, Gemini) a failure can only be told in words, so nothing is said
 of it, but where another record shows that the execution failed. An output that its contract accepts is lawful whatever
-it says.
+it says; several lines that each begin as an error does are a log, or the list that was asked for.
 """
 
 from __future__ import annotations
