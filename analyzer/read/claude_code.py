@@ -301,7 +301,7 @@ class ClaudeCode(Adapter):
                 # what the model saw, beside what the tool returned
                 at.stage, at.emission = "echo" if block.type != "tool_result" else "message", None
                 self._sightings.result(block, at, beside=row.structured or row.structured_too)
-                branches.close(block.tool_use_id)
+                branches.close(block.tool_use_id, at.session, at.turn)
             else:
                 self._sightings.unknown(block, at)
         return words_of(content) if spoken else None

@@ -60,6 +60,19 @@ def test_a_call_that_the_session_went_on_without_is_one(tmp_path: Path, rest: li
     assert unanswered(audited(tmp_path, [ASKED, CALLED, *rest])) == ["toolu_1 error"]
 
 
+def test_agents_of_one_session_may_have_open_calls_of_one_id(tmp_path: Path) -> None:
+    side = {"isSidechain": True, "agentId": "a1"}
+    others = [
+        after(None, asks(10, "look"), **side),
+        after(10, says(11, use("toolu_1")), **side),
+        after(11, gives(12, "toolu_1"), **side),
+    ]
+    found = audited(tmp_path, [ASKED, CALLED, *others, after(1, asks(3, "no, do this"))])
+    assert unanswered(found) == []
+    told = found.frames["calls"].select("turn", "status").sort("turn", nulls_last=True)
+    assert told["status"].to_list()[-1] == "abandoned"
+
+
 def test_parallel_calls_branch_and_none_is_left(tmp_path: Path) -> None:
     found = audited(
         tmp_path,

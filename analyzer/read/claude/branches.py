@@ -15,6 +15,7 @@ from analyzer.read.claude.transcript import Row
 OpenCall = tuple[Row, Block, str | None, str | None]
 """A call whose result has not come yet: its row, its block, its session and its turn."""
 
+_Key = tuple[str | None, str | None, str]
 _MOST_PASSED = 100_000  # rows and open calls remembered from one block to the next: after that they are debts
 
 
@@ -30,10 +31,10 @@ class Branches:
     """The open calls of one source, and the rows since the oldest of them."""
 
     def __init__(self) -> None:
-        self.open: dict[str, OpenCall] = {}
-        """By their ids."""
-        self._of: dict[tuple[str | None, str | None], dict[str | None, dict[str, None]]] = {}
-        """The same ids by session and turn, and there by message."""
+        self.open: dict[_Key, OpenCall] = {}
+        """By session, turn and id: agents of one session may have open calls of one id."""
+        self._of: dict[tuple[str | None, str | None], dict[str | None, dict[_Key, None]]] = {}
+        """The same by session and turn, and there by message."""
         self._rows: Sequence[Row] = ()
         self._passed: dict[str, _Passed] = {}
         self._begun: dict[str | None, int] = {}
@@ -54,20 +55,20 @@ class Branches:
 
     def call(self, row: Row, block: Block, session: str | None, turn: str | None) -> None:
         """A call is made, and waits for its result."""
-        call_id = block.id or ""
-        self.close(call_id)
-        self.open[call_id] = (row, block, session, turn)
-        self._of.setdefault((session, turn), {}).setdefault(_message(row), {})[call_id] = None
+        self.close(block.id, session, turn)
+        key = (session, turn, block.id or "")
+        self.open[key] = (row, block, session, turn)
+        self._of.setdefault((session, turn), {}).setdefault(_message(row), {})[key] = None
 
-    def close(self, call_id: str | None) -> None:
+    def close(self, call_id: str | None, session: str | None, turn: str | None) -> None:
         """A call does not wait any more."""
-        found = self.open.pop(call_id or "", None)
+        key = (session, turn, call_id or "")
+        found = self.open.pop(key, None)
         if found is not None:
-            row, _, session, turn = found
-            of = self._of[session, turn]
-            del of[_message(row)][call_id or ""]
-            if not of[_message(row)]:
-                del of[_message(row)]
+            of, message = self._of[session, turn], _message(found[0])
+            del of[message][key]
+            if not of[message]:
+                del of[message]
 
     def left(self, row: Row, session: str | None, turn: str | None, older: Container[str]) -> list[tuple[Block, str]]:
         """The open calls of the turn, and their emissions, that are no ancestors of a row that says something.
@@ -80,9 +81,9 @@ class Branches:
         missing = {of for of in mine if of != message}
         if not missing:
             return []
-        calls = [(of, self.open[call_id][1]) for of, ids in mine.items() if of != message for call_id in ids]
+        calls = [(of, self.open[key][1]) for of, keys in mine.items() if of != message for key in keys]
         for _, block in calls:
-            self.close(block.id)
+            self.close(block.id, session, turn)
         self._pass()
         # Rows lead to those before them; none leads past the first message that has such a call.
         since = min(self._begun.get(of, 0) for of in missing)
