@@ -12,7 +12,10 @@ from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Call, Said
 from analyzer.read.members import held
 from analyzer.read.openai.messages import Function, ToolCall
+from analyzer.read.recover import Fault
 from analyzer.read.values import ABSENT, Int64, Raw, streamed, text_of
+
+_END = Fault("unknown_item", "", "the end of a call whose beginning is not recorded")
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -107,6 +110,8 @@ class Pieces(msgspec.Struct):
     stop: str | None = None
     others: dict[int, Pieces] = {}
     """The other alternatives, by index."""
+    late: bool | None = None
+    """Whether the first piece that came goes on with a call that nothing began; None before there was one."""
 
     def add(self, choices: Sequence[Choice]) -> None:
         """Put the next pieces to those before."""
@@ -120,6 +125,8 @@ class Pieces(msgspec.Struct):
                 if delta.content and type(delta.content) is str:
                     self.texts.append(delta.content)
                 pieces = delta.tool_calls or ()
+                if self.late is None:
+                    self.late = bool(pieces) and not any(_begins(each) for each in pieces)
                 for position, each in enumerate(pieces):
                     several = position if len(pieces) > 1 else None
                     self._call(each, each.index if each.index is not None else several)
@@ -168,9 +175,14 @@ class Pieces(msgspec.Struct):
         calls = [
             Call(each.id, each.name, "".join(each.pieces), "text", status=cut if each is self.calls[-1] else None)
             for each in self.calls
-            if each.id or each.name or each.pieces
+            if each.id or each.name or (each.pieces and not self.late)
         ]
-        return Said("assistant", "".join(self.texts) or None, calls=calls)
+        faults = [_END] if self.late and not all(each.id or each.name for each in self.calls) else []
+        return Said("assistant", "".join(self.texts) or None, calls=calls, faults=faults)
+
+
+def _begins(piece: ToolCall) -> bool:
+    return bool(piece.id or (piece.function is not None and piece.function.name))
 
 
 def pieces_of(raw: Raw) -> list[Choice]:

@@ -48,7 +48,7 @@ class Streaming:
             if found is None:
                 return False
             stream = found
-        stream.last = piece.sequence_number
+        stream.reach(piece.sequence_number)
         if native in _PIECES and piece.delta is not None:
             stream.piece(_key(piece), piece.delta, piece.sequence_number)
         when = piece.recorded_at if piece.recorded_at is not None else stream.when
@@ -61,6 +61,8 @@ class Streaming:
             body = record_of(record.response) if first(record.response) == b"{" else Record()
             self._turn_to(body.id)
             if native in _ENDED:
+                if self.open is not None:
+                    self.open.reach(record.sequence_number)
                 self._completed(body, native, self.open or self._begin(Record(), None))
                 return
             self._begun(body, native)
@@ -74,7 +76,7 @@ class Streaming:
                 self._wait(record, native)
                 return
             stream = found
-        stream.last = record.sequence_number
+        stream.reach(record.sequence_number)
         self._event(record, native, stream)
 
     def _begun(self, body: Record, native: str) -> None:
@@ -222,7 +224,7 @@ def _differing(held: Held, item: Item) -> Iterator[tuple[str, int, str]]:
     """The texts that the stream gave and that are not those of the finished item: text, event, pointer."""
     final = text_of(item.input) if item.type == "custom_tool_call" else arguments(item.arguments)[0]
     pieces = "".join(held.pieces)
-    if pieces and pieces != final:
+    if pieces and pieces != final and not held.missing:
         yield pieces, held.told[1] if held.told is not None else held.event, ""
     if held.told is not None and held.told[0] not in {final, pieces}:
         yield held.told

@@ -32,6 +32,8 @@ class Held:
     pieces: list[str] = field(default_factory=list)
     told: tuple[str, int, str] | None = None
     """The whole text as the stream gave it at its end, the event that did, and the pointer to it."""
+    missing: bool = False
+    """Whether events of the stream were not recorded since it was begun: the pieces need not be all."""
 
     def text(self) -> str:
         """What was streamed so far; where the pieces are left out, what stood at their end."""
@@ -52,6 +54,13 @@ class Stream:
     """Ids of the items that were begun in it."""
     last: int | None = None
     """The number of its last event."""
+
+    def reach(self, number: int | None) -> None:
+        """Take note of the number of an event."""
+        if number is not None and self.last is not None and number > self.last + 1:
+            for held in self.held.values():
+                held.missing = True
+        self.last = number
 
     def piece(self, key: Key, text: str, number: int | None) -> None:
         """Take a piece of the arguments of an item; one that a resumed stream gives again is the same piece."""

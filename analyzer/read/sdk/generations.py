@@ -85,16 +85,17 @@ class Known:
     def run(self, record: Record, name: str | None, text: str | None) -> Made | None:
         """The call that an execution is of, which is then not open any more: of its turn, with its arguments.
 
-        Of several the one of the latest reply before it: tools of the replies before have run, or never will.
+        Of several the one of the latest reply before it: tools of the replies before have run, or never will. What ran
+        before a reply was asked for is none of its calls.
         """
         key = (record.trace_id, record.id)
         if key in self.runs:
             return self.runs[key]
         waiting = self.open.get((record.trace_id, record.parent_id), [])
-        named = [made for made in waiting if made.name == name]
+        began = record.started_at
+        named = [made for made in waiting if made.name == name and (began is None or made.when <= began)]
         alike = [made for made in named if made.text == text] or named
-        began = record.started_at or ""
-        found = max(alike, key=lambda made: made.when if made.when <= began else "", default=None)
+        found = max(alike, key=lambda made: made.when, default=None)
         if found is not None:
             waiting.remove(found)
         if record.id is not None:
