@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer import frame_masking
 from analyzer.frame_masking import masked_frame
 from analyzer.masking import harmless, mask, mask_json, masked, spans
 from analyzer.redaction import Redaction, redacting
@@ -125,6 +126,18 @@ def test_frames_keep_their_schema_and_order() -> None:
     assert hidden["nested"].to_list()[3] == [{"a": "x", "b": 2}]
     with redacting(Redaction(on=False)):
         assert masked_frame(frame) is frame
+
+
+def test_nested_values_are_hidden_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_masking, "_BLOCK", 2)
+    values = [[{"keyword": "type", "actual": text}] for text in ("1", KEY, "2", '{"password":"open sesame"}', "3")]
+    hidden = masked_frame(pl.DataFrame({"failures": values}))["failures"].to_list()
+    assert hidden == [masked(value) for value in values]
+    assert hidden[0] == values[0]
+    assert [value[0]["actual"] for value in hidden[1:4:2]] == [
+        "[anthropic-key, 103 chars]",
+        '{"password":"[secret, 11 chars]"}',
+    ]
 
 
 @given(st.text(alphabet="{}[]\":, \\passwordtoken01xy'", max_size=200))
