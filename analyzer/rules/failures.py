@@ -73,10 +73,10 @@ def _words(violations: pl.DataFrame) -> pl.DataFrame:
 def refused(trace: Trace, role: str) -> pl.DataFrame:
     """VERDICTS that refuse a payload and decide it: the advertised side's where it judges, else the executed side's.
 
-    In the order of the calls (`arguments`) or results (`output`).
+    Some of their columns, in the order of the calls (`arguments`) or results (`output`).
     """
     by = _BY[role]
-    verdicts = trace.verdicts
+    verdicts = trace.verdicts.select(_TOLD)
     mine = verdicts.filter((verdicts["role"] == role) & (verdicts["verdict_is"] == "invalid"))
     if mine.is_empty():
         return mine
@@ -90,6 +90,10 @@ def accepted(trace: Trace, results: pl.Series) -> pl.Series:
     return _deciding(trace.verdicts, "output", results).filter(pl.col("verdict_is") == "valid")["result"]
 
 
+_TOLD = (
+    *("verdict", "call", "result", "role", "side", "schema_id", "channel", "verdict_is", "window", "payload"),
+    "passes",
+)
 _BY = {"arguments": "call", "output": "result"}
 
 
