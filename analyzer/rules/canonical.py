@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from analyzer import masking, redaction, secrets
@@ -21,7 +23,9 @@ def canonical(text: str | None) -> str:
 
 
 def _spelled(value: object) -> str:
-    return msgspec.json.encode(_plain(value), order="deterministic").decode("utf-8", "replace")
+    with suppress(RecursionError):  # nested deeper than anyone writes: as it is
+        value = _plain(value)
+    return msgspec.json.encode(value, order="deterministic").decode("utf-8", "replace")
 
 
 def _plain(value: object) -> object:
@@ -34,7 +38,10 @@ def _plain(value: object) -> object:
 
 def alike(left: str, right: str) -> bool:
     """Whether two texts say the same: blanks, order of members, layers of text and `1` for `1.0` are no difference."""
-    return left == right or _same(layers(left)[1], layers(right)[1])
+    try:
+        return left == right or _same(layers(left)[1], layers(right)[1])
+    except RecursionError:  # nested deeper than anyone writes
+        return False
 
 
 def _same(left: object, right: object) -> bool:
