@@ -15,7 +15,7 @@ from tests.wires.every import WIRES
 from tests.wires.script import CONTRACTS, planted, renamed
 
 Records = list[Any]
-KINDS = ("missing", "cut_arguments", "unanswered", "orphan", "output_schema", "narrowed", "unknown_tool")
+KINDS = ("orphan", "narrowed")
 
 
 def _twice(records: Records) -> Records:
@@ -104,13 +104,10 @@ def _with_more(value: Any) -> Any:
 
 
 SAME: dict[str, Callable[[Any], str]] = {
-    "members sorted, more of them, with spaces and tabs": lambda record: (
+    "members sorted, more of them, with spaces and tabs, years later": lambda record: (
         " \t" + json.dumps(_with_more(record), sort_keys=True, separators=("  , ", " :  ")) + "\t "
-    ),
-    "members in the other order, all escaped": lambda record: _escaped(_backwards(record)),
-    "years later, without spaces, with escaped slashes": lambda record: (
-        json.dumps(record, separators=(",", ":")).replace("2026-11-17T", "2031-02-03T").replace("/", "\\/")
-    ),
+    ).replace("2026-11-17T", "2031-02-03T"),
+    "members in the other order, all escaped, without spaces": lambda record: _escaped(_backwards(record)),
 }
 
 

@@ -12,7 +12,7 @@ from tests.wires.every import WIRES
 from tests.wires.script import CONTRACTS, planted, renamed
 
 #: Of two calls of one id it is then not recorded that there were two.
-KINDS = ("missing", "output_schema", "twice_answered", "unanswered", "narrowed")
+KINDS = ("missing", "twice_answered")
 Errors = set[tuple[str | None, str]]
 
 

@@ -14,7 +14,7 @@ from analyzer.read.recording import Recording
 from tests.wires.every import WIRES
 from tests.wires.script import CONTRACTS, planted, renamed
 
-KINDS = ("missing", "cut_arguments", "same_id", "unanswered", "orphan", "narrowed", "twice_answered", "output_schema")
+KINDS = ("missing", "same_id", "narrowed", "twice_answered")
 
 
 def _same(whole: Audit, parts: Audit) -> None:
@@ -39,10 +39,9 @@ def test_it_is_the_same_log_in_parts_of_any_size(wire: str, tmp_path: Path, monk
         return audit([str(folder)], contracts=[str(contracts)], partitions=partitions)
 
     whole = audited()
-    assert whole.findings.height >= 4
-    for partitions in (2, 3):
-        _same(whole, audited(partitions=partitions))
-    for block, rows in ((70, 1 << 16), (1_000, 1), (3_000, 9)):
+    assert whole.findings.height >= 3
+    _same(whole, audited(partitions=3))
+    for block, rows in ((70, 9), (1_000, 1)):
         monkeypatch.setattr(limits, "BLOCK", block)
         monkeypatch.setattr(Recording, "BLOCK", rows)
         _same(whole, audited())
