@@ -12,7 +12,7 @@ import pytest
 
 from analyzer import audit
 from tests.wires.every import WIRES
-from tests.wires.script import CONTRACTS, planted, renamed
+from tests.wires.script import planted, renamed
 
 Records = list[Any]
 KINDS = ("orphan", "narrowed")
@@ -55,13 +55,6 @@ def _write(folder: Path, wire: str, form: Callable[[Records], str]) -> Path:
             ]
         (folder / f"{kind}.jsonl").write_text(form(records), encoding="utf-8")
     return folder
-
-
-@pytest.fixture(scope="module")
-def contracts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("contracts") / "contracts.json"
-    file.write_text(json.dumps(CONTRACTS), encoding="utf-8")
-    return file
 
 
 def _lines(dump: Callable[[Any], str] = json.dumps) -> Callable[[Records], str]:

@@ -11,7 +11,7 @@ import pytest
 
 from analyzer import audit
 from tests.wires.every import WIRES
-from tests.wires.script import CONTRACTS, planted, renamed
+from tests.wires.script import planted, renamed
 
 Records = list[Any]
 
@@ -70,13 +70,6 @@ def _write(folder: Path, form: Callable[[Records], str], wires: list[str]) -> Pa
             name = f"{kind}-{wire.replace(' ', '_').replace(',', '')}.jsonl"
             (folder / name).write_text(form(records), encoding="utf-8")
     return folder
-
-
-@pytest.fixture(scope="module")
-def contracts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("contracts") / "contracts.json"
-    file.write_text(json.dumps(CONTRACTS), encoding="utf-8")
-    return file
 
 
 @pytest.mark.parametrize("form", [*FORMS, *OBJECTS])

@@ -9,18 +9,11 @@ import pytest
 
 from analyzer import audit
 from tests.wires.every import WIRES
-from tests.wires.script import CONTRACTS, planted, renamed
+from tests.wires.script import planted, renamed
 
 #: Of two calls of one id it is then not recorded that there were two.
 KINDS = ("missing", "twice_answered")
 Errors = set[tuple[str | None, str]]
-
-
-@pytest.fixture(scope="module")
-def contracts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("contracts") / "contracts.json"
-    file.write_text(json.dumps(CONTRACTS), encoding="utf-8")
-    return file
 
 
 def _errors(logs: dict[str, list[str]], folder: Path, contracts: Path) -> dict[str, Errors]:

@@ -28,8 +28,8 @@ class Exchanged:
         self._rows = rows
         self._dialogue = dialogue
         self._end = end
-        self._sessions: dict[tuple[object, int, int], str | None] = {}
-        """The sessions of exchanges with a time, by what tells a copy of one."""
+        self._sessions: dict[tuple[object, int, int] | None, str | None] = {}
+        """The sessions of exchanges, by what tells a copy of one."""
 
     def append(
         self,
@@ -52,8 +52,8 @@ class Exchanged:
         self._rows.faults += [(place.event, None, *fault) for fault in faults]
         self._end()
         self._dialogue.forget()
-        key = (place.when, place.length, hash(response and response.frames))
-        if place.when is not None and response is not None and says_something(response) and key in self._sessions:
+        key = _key(place, response)
+        if response is not None and key in self._sessions:
             # Written again, as where a collector tried twice: no other session that began alike.
             self._dialogue.move(_of(place, request or response))
             self._dialogue.cursor.event("request", "request", self._sessions[key])
@@ -82,9 +82,17 @@ class Exchanged:
         if self._dialogue.cursor.next == before:
             self._dialogue.move(place)
             self._dialogue.cursor.event("request", "request", None)
-        self._sessions[key] = self._dialogue.session
+        if key is not None:
+            self._sessions[key] = self._dialogue.session
         if len(self._sessions) > _MOST:
             del self._sessions[next(iter(self._sessions))]
+
+
+def _key(place: Place, response: Body[Any] | None) -> tuple[object, int, int] | None:
+    """What a copy of an exchange would share with it; None without a time or anything that came back."""
+    if place.when is None or response is None or not says_something(response):
+        return None
+    return place.when, place.length, hash(response.frames)
 
 
 def _of(place: Place, body: Body[Any]) -> Place:
