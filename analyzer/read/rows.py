@@ -145,6 +145,7 @@ class Rows:
         self._last: tuple[int, str | None] = (-1, None)
         """The last event that was taken, and its session."""
         self.takes = 0
+        """How often the numbers of rows have ended: with each `take`, and where a block was given up."""
         self.count = 0
         """Events taken since the last `take`; those of `events` come on top."""
 
@@ -247,6 +248,7 @@ class Rows:
         """Take back what was appended, in any way, of the block that begins with this event: its reader broke."""
         self.undo(event)
         self.base = _NEVER
+        self.takes += 1  # rows that are gone lend nothing
         for key, bulk in self._bulk.items():
             height, before = mark.get(key, 0), bulk.columns.height
             bulk.columns.cut(height)

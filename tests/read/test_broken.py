@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzer import audit
-from analyzer.read import ADAPTERS, broken
+from analyzer.read import ADAPTERS, broken, limits
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.records import Block
 from tests.wires.every import WIRES
@@ -113,6 +113,23 @@ def test_a_record_that_breaks_its_reader_is_left_out_alone(
         assert unread == ["bad"]
         assert ["a fault of the analyzer itself: KeyError" in each for each in said] == [True]
         assert told == whole
+
+
+@pytest.mark.usefixtures("breaking_blocks")
+def test_what_was_posted_in_a_block_that_is_left_out_is_lent_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = {"type": "agent.session.input.tool_result", "session_id": "s", "turn_id": "t", "call_id": "c", "output": "a"}
+    item = {"type": "function_call_output", "id": "fco", "call_id": "c", "output": "a", "status": "completed"}
+    echo = {"type": "agent.session.turn.item.added", "session_id": "s", "turn_id": "t", "event_id": "e", "item": item}
+    begun = {"type": "agent.session.in_progress", "session_id": "s", "event_id": "b"}
+    first = "".join(json.dumps(each) + "\n" for each in (begun, {**post, "success": True, "breaks_readers": 1}))
+    monkeypatch.setattr(limits, "BLOCK", len(first))
+    log = tmp_path / "log.ndjson"
+    log.write_text(first + json.dumps(echo) + "\n", encoding="utf-8")
+    made = audit([str(log)])
+    assert made.frames["events"]["kind"].to_list() == ["broken", "item"]
+    assert made.frames["results"]["text"].to_list() == ["a"]
 
 
 def test_an_adapter_that_breaks_on_sight_knows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
