@@ -13,65 +13,12 @@ from typing import Any, NamedTuple
 
 from analyzer.pointer import pointer
 from analyzer.rules.drift.issues import issues
+from analyzer.rules.drift.wordings import CONSTRAINTS, LONGEST
 
-_NAME = r"""[`'"\[(]*([\w.$/-]+)"""
-_TYPES = "(?:integer|number|string|boolean|object|array|null|list|int|float|dict|bool|map|sequence|u32|u64|i32|i64)"
-_MISSING = r"[Mm]issing (?:\d+ )?(?:the )?(?:required )?(?:positional |keyword-only )?"
-_CONSTRAINTS = {
-    "type": (
-        r"[Ee]xpected (?:a |an )?[\w|<>\[\]' ]{2,60}?,? (?:but )?(?:got|received|found)\b",
-        r"is not of type ['\"]",
-        r"type is expected as\b",
-        rf"must be (?:a |an |of type )?{_TYPES}\b",
-        r"[Ii]nput should be (?:a |an )?valid\b",
-        r"[Ii]nvalid type: [^\n]{1,80}?, expected ",
-        r"cannot unmarshal \w+ into ",
-        r"\btype=\w+_(?:type|parsing)\b|\binvalid_type\b|\btype_error\b",
-    ),
-    "required": (
-        r"\"([\w.$-]+)\" is required\b",
-        rf"{_NAME}[`'\"]* is a required (?:property|field|parameter|argument)",
-        rf"must have required property {_NAME}",
-        rf"[Rr]equired (?:parameter|property|field|argument) {_NAME}[`'\"]* is missing",
-        rf"{_MISSING}(?:field|argument|parameter|property|key|param)s?:? {_NAME}",
-        r"[Ff]ield required\b|\btype=missing\b",
-    ),
-    "additionalProperties": (
-        rf"[Aa]dditional properties are not allowed(?: \({_NAME})?",
-        r"must NOT have additional properties",
-        rf"[Uu]nrecogni[sz]ed key(?:\(s\)|s)?(?: in object)?:? ?{_NAME}|\bunrecognized_keys\b",
-        r"[Ee]xtra inputs are not permitted|\bextra_forbidden\b",
-        rf"[Uu]nknown field:? {_NAME}",
-        r"\"([\w.$-]+)\" is not allowed\b",
-        rf"unexpected (?:keyword argument|property|member|parameter|argument|field):? {_NAME}",
-    ),
-    "enum": (
-        r"is not one of \[",
-        r"must be equal to one of the allowed values",
-        r"\binvalid_enum_value\b|[Ii]nvalid enum value|[Ii]nvalid option: expected one of|[Uu]nknown variant ",
-        r"[Ii]nput should be ['\"]",
-    ),
-    "pattern": (
-        r"does not match ['\"^]",
-        r"must match pattern ",
-        r"[Ss]tring should match pattern",
-        r"must match format ",
-    ),
-    "range": (
-        r"is (?:greater|less) than (?:or equal to )?the (?:maximum|minimum) of -?\d",
-        r"must be (?:<=|>=|<|>) -?\d",
-        r"[Ii]nput should be (?:greater|less) than",
-        r"\btoo_(?:big|small)\b|Too (?:big|small): expected",
-        r"(?:Number|String|Array) must (?:contain|be) (?:at (?:least|most)|less than|greater than)",
-        r"must NOT have (?:more|fewer) than \d+ (?:characters|items|properties)",
-        r"should have at (?:most|least) \d+ (?:characters|items)",
-        r"is too (?:long|short)\b",
-        r"\"([\w.$-]+)\" must be (?:less|greater) than\b",
-        # Without the code these words may be about business.
-        r"-32602\b.{0,80}\bmust be (?:at (?:least|most)|(?:greater|less) than|between) -?\d",
-    ),
+_WORDINGS = {
+    constraint: [(words, re.compile(pattern)) for *words, pattern in wordings]
+    for constraint, wordings in CONSTRAINTS.items()
 }
-_WORDINGS = {keyword: [re.compile(each) for each in patterns] for keyword, patterns in _CONSTRAINTS.items()}
 _BUSINESS = re.compile(
     r"\bnot found\b|\bforbidden\b|unauthori[sz]ed|permission|\bdenied\b|\bconflict\b|\balready\b|\bexceeded\b|\bquota\b"
     r"|rate.limit|time[d]? ?out|unavailable|\bexpired\b|insufficient|\bbalance\b|\bper (?:day|hour|order|user)\b",
@@ -91,7 +38,6 @@ _TURNED_BACK = re.compile(
     re.IGNORECASE,
 )
 _ROOT = re.compile(r"\b(?:arguments?|params|parameters|input|payload|request body|data|\(root\))\b", re.IGNORECASE)
-_LONGEST = 4_000
 _MOST_NAMES = 500
 # A host that turns a call back says so at once; further down such words may be what a tool found.
 _AT_ONCE = 400
@@ -118,16 +64,21 @@ class Refusal(NamedTuple):
 
 def refusal(text: str, arguments: Any) -> Refusal | None:
     """What an error text refuses of these arguments, or None where it speaks of anything else."""
-    text = text[:_LONGEST]
-    if _BUSINESS.search(text) and not _VALIDATOR.search(text):
+    text = text[:LONGEST]
+    found = _refused(text, arguments)
+    if found is None or (_BUSINESS.search(text) and not _VALIDATOR.search(text)):
         return None
+    return found
+
+
+def _refused(text: str, arguments: Any) -> Refusal | None:
     listed = next(issues(text), None)
     if listed is not None:
         return Refusal(_last_name(listed.path), listed.constraint, _place(arguments, listed.path, listed.constraint))
     names = list(dict.fromkeys(_names(arguments)))[:_MOST_NAMES]
     for constraint, wordings in _WORDINGS.items():
-        for wording in wordings:
-            found = wording.search(text)
+        for words, wording in wordings:
+            found = wording.search(text) if any(word in text for word in words) else None
             if found is None:
                 continue
             told = next((group for group in found.groups() if group), None) if found.groups() else None

@@ -27,6 +27,7 @@ import polars as pl
 
 from analyzer.rules.drift.declared import contract_drift
 from analyzer.rules.drift.other_wire import other_wire_drift
+from analyzer.rules.drift.wordings import worded
 from analyzer.rules.hits import hits, place
 from analyzer.rules.payloads import layers
 from analyzer.rules.results import failing
@@ -48,7 +49,8 @@ def check_across(trace: Trace) -> pl.DataFrame:
 
 
 def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
-    failed = failing(trace)
+    failed = failing(trace).with_columns(said=pl.when(pl.col("error") != "").then("error").otherwise("text"))
+    failed = failed.filter(worded(pl.col("said")))
     if failed.is_empty():
         return []
     valid = trace.verdicts.filter(
@@ -70,7 +72,7 @@ def _refusals(trace: Trace) -> list[tuple[str, dict[str, Any]]]:
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows.iter_rows(named=True):
         _, arguments = layers(row["arguments"] or "{}")
-        refused = refusal(row["error"] or row["text"] or "", arguments)
+        refused = refusal(row["said"], arguments)
         if refused is None:
             continue
         key = (row["session"], row["tool"], row["schema_id"], refused.place, refused.constraint)
