@@ -19,7 +19,8 @@ Good:
     result c3 ok Error: 2 of 40 failed
 Blind spots: where no flag is recorded (Responses, chat, Gemini) a failure can only be told in words, so nothing is said
 of it, but where another record shows that the execution failed. An output that its contract accepts is lawful whatever
-it says; several lines that each begin as an error does are a log, or the list that was asked for.
+it says, and a `status` that the contract wants as a number is one if no words stand beside it; several lines that each
+begin as an error does are a log, or the list that was asked for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import polars as pl
 
 from analyzer.rules.failures import accepted
 from analyzer.rules.hits import NONE, hits, joined, place
-from analyzer.rules.out.failure_texts import NAMES, OBJECT, OPENS, TELLS, said_failure
+from analyzer.rules.out.failure_texts import NAMES, OBJECT, OPENS, TELLS, measured, said_failure
 from analyzer.rules.payloads import FLAGGED_WIRES, READERS, SHELLS, error_speakers, layers, short
 from analyzer.trace import Trace
 
@@ -66,10 +67,12 @@ def _dressed(trace: Trace) -> Iterator[dict[str, Any]]:
         pl.col("opens") | (pl.col("object") & pl.col("text").str.slice(0, 2000).str.contains(NAMES)),
         ~pl.col("result").is_in(accepted(trace, told["result"]).implode()),
     )
-    for result, output, prefixed in rows.select("result", "text", "opens").iter_rows():
+    rows = rows.select("result", "text", "opens", measured=pl.col("result").is_in(measured(trace).implode()))
+    for result, output, prefixed, measure in rows.iter_rows():
         _, value = layers(output)
         alone = prefixed and len(_LINE.findall(output[:2000])) < 2
-        said = said_failure(value) if isinstance(value, dict) else short(output.strip(), 60) if alone else None
+        plain = short(output.strip(), 60) if alone else None
+        said = said_failure(value, measured=measure) if isinstance(value, dict) else plain
         if said:
             yield {
                 "result": result,

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.rules.payloads import FLAGGED_WIRES, layers, short
+from analyzer.rules.payloads import FLAGGED_WIRES, decode, layers, short
 from analyzer.rules.results import breaking
 from analyzer.trace import Trace, shared
 
@@ -29,6 +29,7 @@ _BESIDE = {
     *("is_error", "instance", "path", "retryable", "request_id", "requestId", "trace_id", "traceId", "timestamp"),
     *("data", "result"),
 }
+_WORDS = {"title", "message", "msg", "detail", "details", "reason", "hint"}
 _ERRORS = ("error", "errors", "error_message", "errorMessage", "error_code", "errorCode", "exception")
 # Words by which a text tells of a failure, however it is put.
 TELLS = (
@@ -42,8 +43,8 @@ UNTOLD = " (it may be a failure, which this wire has no other place for)"
 _STATUS = ("status", "statusCode", "status_code", "http_status", "code")
 
 
-def said_failure(value: dict[str, Any]) -> str | None:
-    """What in an object says that it stands for a failure, or None."""
+def said_failure(value: dict[str, Any], *, measured: bool = False) -> str | None:
+    """What in an object says that it stands for a failure, or None; no `status` alone does if it is a measure."""
     error = next((name for name in _ERRORS if value.get(name) not in (None, False, "", [], {}, 0)), None)
     alone = value.keys() <= _BESIDE and value.get("data") in (None, [], {}) and value.get("result") in (None, [], {})
     for name in ("isError", "is_error"):
@@ -59,9 +60,27 @@ def said_failure(value: dict[str, Any]) -> str | None:
         code = value.get(name)
         if name == "code" and not error and "message" not in value:
             continue  # of what, nobody says
+        if name == "status" and measured and not error and not value.keys() & _WORDS:
+            continue
         if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600 and (error or alone):
             return f"{name} is {code}"
     return f"{error} is {short(value[error], 40)}" if error and alone else None
+
+
+@shared
+def measured(trace: Trace) -> pl.Series:
+    """Those of the results whose output breaks a schema that wants its `status` as a number."""
+    broken = breaking(trace)
+    texts = trace.schemas.filter(pl.col("schema_id").is_in(broken["schema_id"].unique().implode()))
+    wanting = [schema for schema, text in texts.select("schema_id", "text").iter_rows() if _wants_number(decode(text))]
+    return broken["result"].filter(broken["schema_id"].is_in(wanting))
+
+
+def _wants_number(schema: Any) -> bool:
+    members = schema.get("properties") if isinstance(schema, dict) else None
+    status = members.get("status") if isinstance(members, dict) else None
+    kind = status.get("type") if isinstance(status, dict) else None
+    return any(each in ("integer", "number") for each in (kind if isinstance(kind, list) else [kind]))
 
 
 @shared
@@ -71,9 +90,10 @@ def perhaps_failed(trace: Trace) -> pl.Series:
     told = trace.results.filter(
         pl.col("result").is_in(broken.implode()), pl.col("success").is_null(), ~pl.col("wire").is_in(FLAGGED_WIRES)
     ).select("result", "text", tells=pl.col("text").str.slice(0, _BEGINNING).str.contains(TELLS))
+    told = told.drop_nulls().with_columns(measured=pl.col("result").is_in(measured(trace).implode()))
     found = [
         result
-        for result, text, tells in told.drop_nulls().iter_rows()
-        if (said_failure(value) is not None if isinstance(value := layers(text)[1], dict) else tells)
+        for result, text, tells, measure in told.iter_rows()
+        if (said_failure(value, measured=measure) is not None if isinstance(value := layers(text)[1], dict) else tells)
     ]
     return pl.Series(found, dtype=pl.Int64)

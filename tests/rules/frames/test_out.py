@@ -208,6 +208,27 @@ def test_error_as_success_knows_settings_and_contracts() -> None:
     assert hits(error_as_success.check, trace(results=[row], verdicts=[verdict(verdict_is="valid")])) == []
 
 
+@pytest.mark.parametrize(
+    ("wanted", "text", "expected"),
+    [
+        ({"type": "integer", "minimum": 0}, '{"status":480}', 0),
+        ({"type": ["number", "null"]}, '{"status":480}', 0),
+        ({"type": "integer"}, '{"status":404,"message":"no such order"}', 1),
+        ({"type": "integer"}, '{"status":404,"error":"no such order"}', 1),
+        ({"type": "string"}, '{"status":404}', 1),
+        ({}, '{"status":404}', 1),
+    ],
+)
+def test_error_as_success_a_number_that_the_contract_wants_is_no_code(wanted: Row, text: str, expected: int) -> None:
+    schema = {"type": "object", "properties": {"status": wanted, "cursor": {}}, "required": ["status", "cursor"]}
+    made = trace(
+        results=[result(text)],
+        verdicts=[verdict(verdict_is="invalid")],
+        schemas=[{"schema_id": "s", "text": json.dumps(schema)}],
+    )
+    assert len(hits(error_as_success.check, made)) == expected
+
+
 def test_error_as_success_the_flag_lost_between_two_ends() -> None:
     ends = [
         {"result": 1, "event": 3, "seq": 3, "stage": "post", "success": False, "pointer": "/error"},
