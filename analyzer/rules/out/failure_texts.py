@@ -29,7 +29,7 @@ _BESIDE = {
     *("is_error", "instance", "path", "retryable", "request_id", "requestId", "trace_id", "traceId", "timestamp"),
     *("data", "result"),
 }
-_WORDS = {"title", "message", "msg", "detail", "details", "reason", "hint"}
+_WORDS = ("title", "message", "msg", "detail", "details", "reason", "hint")
 _ERRORS = ("error", "errors", "error_message", "errorMessage", "error_code", "errorCode", "exception")
 # Words by which a text tells of a failure, however it is put.
 TELLS = (
@@ -60,7 +60,7 @@ def said_failure(value: dict[str, Any], *, measured: bool = False) -> str | None
         code = value.get(name)
         if name == "code" and not error and "message" not in value:
             continue  # of what, nobody says
-        if name == "status" and measured and not error and not value.keys() & _WORDS:
+        if name == "status" and measured and not error and not any(isinstance(value.get(each), str) for each in _WORDS):
             continue
         if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600 and (error or alone):
             return f"{name} is {code}"

@@ -213,6 +213,7 @@ def test_error_as_success_knows_settings_and_contracts() -> None:
     [
         ({"type": "integer", "minimum": 0}, '{"status":480}', 0),
         ({"type": ["number", "null"]}, '{"status":480}', 0),
+        ({"type": "integer"}, '{"status":480,"detail":[{"row":1}]}', 0),
         ({"type": "integer"}, '{"status":404,"message":"no such order"}', 1),
         ({"type": "integer"}, '{"status":404,"error":"no such order"}', 1),
         ({"type": "string"}, '{"status":404}', 1),
