@@ -1,29 +1,24 @@
 """Credentials in texts: found by kind, never shown.
 
-One table says what each kind looks like. Its patterns keep to the syntax that Rust's regex engine shares with Python's
-(no lookaround, no back references), so a column is sifted by `PREFIXED` and `LOOSE` in Polars, and only the hits go to
-`find`, which is exact: it checks what stands before and after, checksums, and whether the value is a sample.
+A column is sifted by `PREFIXED` and `LOOSE` in Polars, and only the hits go to `find`, which is exact: it checks what
+stands before and after, checksums, and whether the value is a sample.
 
 Use `str.contains(PREFIXED)`; `str.contains_any` took ten times as long in Polars 2.1. The alternation is fast because
 few enough literals open it, and their first three letters are rare in prose: that is why some prefixes begin in the
-middle of a word. Measure before adding one: a dozen more made it three times as slow.
+middle of a word. Measure before adding one: a dozen more made it three times as slow. Twenty literals in a pattern of
+their own are as cheap as one, forty are six times as dear: so the vendors come in groups.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
-import json
-import math
 import re
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-Confidence = Literal["certain", "likely", "hint"]
+from analyzer.secret_kinds import KINDS, MORE, PLACEHOLDER, VENDORS, Confidence, Kind, looks_random
+
 _ORDER = {"certain": 0, "likely": 1, "hint": 2}
 
 
@@ -36,235 +31,12 @@ class Secret(NamedTuple):
     confidence: Confidence
 
 
-class Kind(NamedTuple):
-    """How one kind of credential looks: a literal prefix, then `body`, whose group `s` is the secret proper."""
-
-    name: str
-    prefixes: tuple[str, ...]
-    body: str
-    check: Callable[[str], Confidence | None]
-    before: str = ""  # must match the end of the text before the prefix; group `s` belongs to the secret
-    exact: str = ""  # replaces `body` where Python can be stricter than Rust
-    samples: tuple[str, ...] = ()  # pieces of values that the vendors' own documentation shows
-
-
-# A letter, digit, _ or - before a token means that it is the middle of something else, unless it ends an escape.
-_ALONE = r"(?:^|[^A-Za-z0-9_-]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$"
-_WORD, _URLSAFE = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
-_SEPARATOR = r"""[\\"' ]*(?:=>|[:=,>])[\\"' ]*"""
-_PLACEHOLDER = re.compile(
-    r"example|placeholder|redacted|change[-_]?me|dummy|your[-_ ]?(?:api|key|token|secret|pass|own|access|org|pro)"
-    r"|x{5}|\*{3}|\.{3}|[<>\[\]{}…]|\$\(|%\(|123456|abcdef|98765|qwerty|(.)\1{6}",
-    re.IGNORECASE,
-)
-_WEAK = frozenset(
-    ("pass", "password", "passwd", "pwd", "secret", "user", "token", "test", "guest", "postgres", "root", "admin")
-)
 #: An address, a date, a UUID, an expression, a relative path: long and mixed, but no credential.
 _WRITTEN = re.compile(
     r"://|^[0-9]{4}-[0-9]{2}-[0-9]{2}|^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"
     r"|^[A-Za-z_]+[0-9]{0,2}(?:[.][A-Za-z_]+[0-9]{0,2})+$|^[a-z._-]+/(?:[a-z0-9._-]+/)*[a-z0-9._-]+$"
 )
-_TO_URLSAFE = str.maketrans("+/", "-_", "=")
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
-_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-
-def checksum(body: str) -> str:
-    """Return the six characters that GitHub and npm append to a token's body: its CRC-32 in base 62."""
-    number, digits = zlib.crc32(body.encode()), ""
-    while number:
-        number, rest = divmod(number, 62)
-        digits = _BASE62[rest] + digits
-    return digits.rjust(6, "0")
-
-
-def _entropy(value: str) -> float:
-    """Return the Shannon entropy in bits per character."""
-    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
-
-
-def _random(value: str) -> bool:
-    """Say whether the characters look drawn rather than written."""
-    head = value[:400]
-    return _entropy(head) >= 3 and any(c.isdigit() for c in head) and any(c.isalpha() for c in head)
-
-
-def _certain(value: str) -> Confidence | None:
-    return "certain" if len(set(value)) >= 10 and _entropy(value[:400]) >= 3 else None
-
-
-def _with_digits(value: str) -> Confidence | None:
-    return "certain" if _random(value) else None
-
-
-def _likely(value: str) -> Confidence | None:
-    return "likely" if _random(value) else None
-
-
-def _sized(*sizes: int) -> Callable[[str], Confidence | None]:
-    return lambda value: "certain" if len(value) in sizes and len(set(value)) >= 8 else None
-
-
-def _openai(value: str) -> Confidence | None:
-    if "T3BlbkFJ" in value:  # the vendor's name in base 64, in the middle of every key
-        return "certain"
-    return "likely" if _random(value) and _entropy(value) >= 3.3 else None
-
-
-def _github(value: str) -> Confidence | None:
-    body = value[4:]
-    return "certain" if len(body) == 36 and checksum(body[:-6]) == body[-6:] else None
-
-
-def _npm(value: str) -> Confidence | None:
-    if len(value) != 40:
-        return None
-    return "certain" if checksum(value[4:-6]) == value[-6:] else _likely(value)
-
-
-def _decoded(part: str) -> str:
-    """Return base 64 of either alphabet as text, or an empty one."""
-    try:
-        return base64.urlsafe_b64decode(part.translate(_TO_URLSAFE) + "=" * (-len(part) % 4)).decode()
-    except (binascii.Error, ValueError):
-        return ""
-
-
-def _jwt(value: str) -> Confidence | None:
-    header = value.partition(".")[0]
-    try:
-        head = json.loads(_decoded(header))
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(head, dict) or "alg" not in head:
-        return None
-    return "likely"
-
-
-def _authorization(value: str) -> Confidence | None:
-    user, colon, password = _decoded(value).partition(":")
-    if colon and (user + password).isprintable():  # Basic
-        return None if _worthless(password) else "likely"
-    return _likely(value)
-
-
-def _worthless(password: str) -> bool:
-    """Say whether a password is a variable, a sample or nothing."""
-    return (
-        len(password) < 4
-        or password[0] in "$%*#@{<["
-        or password.lower() in _WEAK
-        or bool(_PLACEHOLDER.search(password))
-    )
-
-
-def _connection(value: str) -> Confidence | None:
-    return None if _worthless(value) else "likely"
-
-
-def _private_key(value: str) -> Confidence | None:
-    line = re.search(r"[A-Za-z0-9+/=]{32,}", value)
-    if line is None or len(set(line[0])) < 10:
-        return None
-    return "certain" if "-----END" in value else "likely"
-
-
-_PEM = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_PEM_TEXT = (
-    r"""(?:(?:-?[A-Za-z0-9+/=\\:,."'() \t\r\n]++)*+-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"""
-    r"""|(?:(?:\\[nr]|[\\ \t\r\n"',+])*+[A-Za-z0-9+/=]{32,}+)++)"""
-)
-_PASSWORD = "[!#-&(-.0-;=?A-~]"  # noqa: S105 - printable ASCII but quotes, / < > and @
-
-KINDS: tuple[Kind, ...] = (
-    Kind("anthropic-key", ("sk-ant-",), _URLSAFE + "{24,}", _certain, _ALONE),
-    Kind(
-        "openai-key", ("sk-",), rf"(?:(?:proj|svcacct|admin|None|or)-{_URLSAFE}{{20,}}|{_WORD}{{32,}})", _openai, _ALONE
-    ),
-    Kind("aws-access-key-id", ("AKIA", "ASIA"), "[A-Z2-7]{16}", _sized(20), samples=("EXAMPLE",)),
-    Kind("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _WORD + "{36,}", _github),
-    Kind("github-token", ("github_pat_",), _WORD + "{22}_" + _WORD + "{59}", _certain),
-    Kind("gitlab-token", ("glpat-",), _URLSAFE + "{20,}", _certain),
-    Kind("slack-token", ("xox",), "[abeoprs](?:[.]xox[bp])?-[A-Za-z0-9-]{16,}", _with_digits, _ALONE),
-    Kind(
-        "slack-webhook",
-        ("s.slack.com/",),
-        "(?:services|workflows|triggers)/[A-Za-z0-9/_-]{24,}",
-        _certain,
-        "(?P<s>hook)$",
-    ),
-    Kind("stripe-key", ("k_live_",), _WORD + "{16,}", _certain, "(?P<s>[rs])$"),
-    Kind("google-api-key", ("AIza",), _URLSAFE + "{35,}", _sized(39), _ALONE),
-    Kind("google-oauth-token", ("ya29.",), _URLSAFE + "{20,}", _certain, _ALONE),
-    Kind("google-client-secret", ("GOCSPX-",), _URLSAFE + "{28,}", _sized(35)),
-    Kind(
-        "azure-storage-key",
-        ("ntKey=", "dAccessKey="),
-        "(?P<s>[A-Za-z0-9+/]{40,}={0,2})",
-        _certain,
-        "(?:Accou|Share)$",
-        samples=("Eby8vdM02xNOcqFl",),  # the emulator's, the same for everybody
-    ),
-    Kind("sendgrid-key", ("SG.",), _URLSAFE + "{22}[.]" + _URLSAFE + "{43}", _sized(69), _ALONE),
-    Kind("npm-token", ("npm_",), _WORD + "{36,}", _npm),
-    Kind(
-        "pypi-token",
-        ("pypi-",),
-        _URLSAFE + "{50,}",
-        lambda value: "certain" if value.startswith("pypi-AgE") else _likely(value),
-        _ALONE,
-    ),
-    Kind(
-        "huggingface-token",
-        ("hf_",),
-        _WORD + "{34,}",
-        lambda value: "certain" if len(value) == 37 and _entropy(value) >= 3.5 else None,
-        _ALONE,
-    ),
-    Kind("telegram-bot-token", (":AA",), _URLSAFE + "{33}", _likely, r"(?:^|[^0-9])(?P<s>[0-9]{8,10})$"),
-    Kind(
-        "jwt",
-        ("eyJ",),
-        _URLSAFE + "{8,}[.]" + _URLSAFE + "*[.]",
-        _jwt,
-        _ALONE,
-        # five parts are an encrypted one
-        f"{_URLSAFE}{{8,}}+[.]{_URLSAFE}*+[.]{_URLSAFE}{{16,}}+(?:[.]{_URLSAFE}++){{0,2}}",
-        ("eyJzdWIiOiIxMjM0NTY3ODkwI",),
-    ),
-    Kind("private-key", ("-----BEGIN ",), _PEM, _private_key, exact=_PEM + _PEM_TEXT),
-    Kind(
-        "connection-password",
-        ("://",),
-        rf"[A-Za-z0-9._~%+-]*:(?P<s>{_PASSWORD}+)@",
-        _connection,
-        r"[A-Za-z][A-Za-z0-9+.-]*$",
-    ),
-    Kind("bearer-token", ("earer ",), "(?P<s>[A-Za-z0-9._~+/-]{19,}[A-Za-z0-9_-]={0,2})", _likely, "[Bb]$"),
-)
-
-# More literals than the one alternation bears, or too common ones.
-_MORE = (
-    Kind("twilio-key", ("SK",), "(?:[0-7][0-9a-f]{31,}|[89a-f][0-9a-f]{31,})", _sized(34), _ALONE),
-    Kind("gitlab-token", ("glrt-", "gldt-", "glcbt-", "glptt-"), _URLSAFE + "{20,}", _certain),
-    Kind("slack-token", ("xapp-",), "[0-9]-[A-Za-z0-9-]{20,}", _with_digits, _ALONE),
-    Kind(
-        "aws-secret-key",
-        ("tAccessKey", "secret_access_key", "SECRET_ACCESS_KEY"),
-        _SEPARATOR + "(?P<s>[A-Za-z0-9/+]{40})",
-        lambda value: "certain" if _entropy(value) >= 4 else None,
-        samples=("EXAMPLE",),
-    ),
-    Kind(
-        "authorization-header",
-        ("uthorization",),
-        _SEPARATOR + "(?:[Bb]asic|[Bb]earer|[Tt]oken) (?P<s>[A-Za-z0-9._~+/-]{7,}[A-Za-z0-9_-]={0,2})",
-        _authorization,
-        samples=("QWxhZGRpbjpvcGVu",),
-    ),
-)
-
 GATES: tuple[str, ...] = (
     *("password", "Password", "PASSWORD", "passwd", "PASSWD", "passphrase", "Passphrase", "PASSPHRASE"),
     *("api_key", "apikey", "apiKey", "ApiKey", "api-key", "Api-Key", "API-Key", "API_KEY", "APIKEY"),
@@ -284,14 +56,18 @@ def _for_polars(kind: Kind) -> str:
     return f"(?:{heads})" + re.sub(r"\(\?P<[a-z]+>", "(?:", kind.body)
 
 
+def _any(kinds: Iterable[Kind]) -> str:
+    return "|".join(map(_for_polars, kinds))
+
+
 #: The kinds with a literal prefix, as one alternation: a text without a match holds none of them.
-PREFIXED: str = "|".join(map(_for_polars, KINDS))
+PREFIXED: str = _any(KINDS)
 #: The others, to be run one by one: assigned passwords and keys (each opens with one of `GATES`), more prefixes.
-LOOSE: tuple[str, ...] = (f"(?:{_NAMES})" + _VALUE.replace("?P<s>", "?:"), "|".join(map(_for_polars, _MORE)))
+LOOSE: tuple[str, ...] = (f"(?:{_NAMES})" + _VALUE.replace("?P<s>", "?:"), _any(MORE), *map(_any, VENDORS))
 
 _RULES = tuple(
     (prefix, kind, re.compile(kind.exact or kind.body), re.compile(kind.before))
-    for kind in (*KINDS, *_MORE)
+    for kind in (*KINDS, *MORE, *(kind for group in VENDORS for kind in group))
     for prefix in kind.prefixes
 )
 _ASSIGN = (*GATES, "token", "Token")
@@ -355,7 +131,7 @@ def _of_kind(text: str, kind: Kind, prefix: str, body: re.Pattern[str], before: 
 def _is_sample(value: str, kind: Kind) -> bool:
     if kind.name in {"private-key", "jwt"}:  # these hold texts: looked at by their checks
         return any(sample in value for sample in kind.samples)
-    return _PLACEHOLDER.search(value) is not None or any(sample in value for sample in kind.samples)
+    return PLACEHOLDER.search(value) is not None or any(sample in value for sample in kind.samples)
 
 
 def _assigned(text: str, name: str) -> Iterator[Secret]:
@@ -376,7 +152,7 @@ def _assigned(text: str, name: str) -> Iterator[Secret]:
             or _WRITTEN.search(value)
         ):
             continue
-        if _PLACEHOLDER.search(value) or not _random(value) or value.lower().startswith(name.lower()):
+        if PLACEHOLDER.search(value) or not looks_random(value) or value.lower().startswith(name.lower()):
             continue
         if bare and (len(value) < 16 or _NO_SECRET_TOKEN.search(text[max(0, at - 16) : at])):
             continue

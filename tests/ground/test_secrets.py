@@ -10,10 +10,11 @@ import uuid
 import polars as pl
 import pytest
 
-from analyzer import secrets
+from analyzer import secret_kinds, secrets
 
 from .tokens import ALNUM, BASE32, POSITIVE, URLSAFE, Make, b64, draw, jwt, pem, signed
 
+EVERY = (*secret_kinds.KINDS, *secret_kinds.MORE, *(kind for group in secret_kinds.VENDORS for kind in group))
 SURROUNDINGS = [
     "@@",
     "the value is @@.",
@@ -59,7 +60,7 @@ def test_no_layer_of_encoding_hides_one(kind: str, make: Make) -> None:
 
 
 def test_no_kind_of_the_table_is_left_out() -> None:
-    assert {kind.name for kind in secrets.KINDS} <= {kind for kind, _ in POSITIVE}
+    assert {kind.name for kind in EVERY} <= {kind for kind, _ in POSITIVE}
 
 
 @pytest.mark.parametrize(("kind", "make"), POSITIVE, ids=[f"{i}-{kind}" for i, (kind, _) in enumerate(POSITIVE)])
@@ -129,6 +130,11 @@ NEGATIVE = {
     "path": "secret: projects/app1/secrets/db1/versions/3",
     "prose": "Bearer of bad news; basic information; authorization: required; the secret: nobody knows; API key: none",
     "AWS-like constant": "AKIAABCDEFGHIJKLMNOPQRSTUV",
+    "words with a vendor's prefix": "dapi_client fc-barcelona-news xai-"
+    + "explainable" * 8
+    + " nvapi-"
+    + "driver-" * 12,
+    "placeholders of vendors": "gsk_" + "x" * 52 + " dop_v1_" + "0" * 64 + " tvly-YOUR_API_KEY hvs.<token>",
     "masked already": "token [github-token, 40 chars] password=[assigned-secret, 12 chars, hmac 1234abcd]",
 }
 
@@ -177,7 +183,7 @@ def test_a_keyed_hash_tells_equal_secrets_and_only_with_a_key() -> None:
 
 
 HOSTILE = [
-    *(prefix * (120_000 // len(prefix)) for kind in secrets.KINDS for prefix in kind.prefixes),
+    *(prefix * (120_000 // len(prefix)) for kind in EVERY for prefix in kind.prefixes),
     "sk-proj-" + "a" * 120_000,
     "\neyJ" * 30_000,
     ("eyJ" + "a" * 20 + ".") * 5_000,

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from analyzer import audit
-from analyzer.secrets import checksum
+from analyzer.secret_kinds import checksum
 from tests.rules.story import story_log
 from tests.rules.told import found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.secrets import checksum
+from analyzer.secret_kinds import checksum
 from tests.rules.told import found
 
 TOOL = 'tool f {"type":"object","properties":{"a":{"type":"integer"}}}\n'
