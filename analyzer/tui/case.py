@@ -141,6 +141,13 @@ class Case:
             "event", words[0], pl.col("seq").cast(pl.UInt32), "time", *words[1:], pl.col("line").cast(pl.UInt32)
         ).collect()
 
+    @cached_property
+    def slow(self) -> pl.DataFrame:
+        """The steps that took long: `event`, `seconds`, `rank` in its session."""
+        from analyzer.tui.steps import slowest
+
+        return slowest(self.events)
+
     def events_of(self, findings: pl.DataFrame) -> pl.Series:
         """The numbers of the events that findings (rows of `findings`) stand on."""
         known = self.events.select("event", pl.col("session").cast(pl.String), pl.col("seq").cast(pl.Int64))

@@ -9,6 +9,7 @@ import polars as pl
 from analyzer.report.naming import bare
 from analyzer.tui.lanebars import Axis, Bar, of_call, of_offers, of_turn
 from analyzer.tui.rows import Span, find_line, fit
+from analyzer.tui.steps import MOST
 from analyzer.tui.theme import UNICODE, Glyphs, glyph
 from analyzer.visible import visible
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 LABEL = 18  # cells of the names
 _TOOLS = 24  # lanes of tools, the busiest first
 _SEVERITY = {"info": 1, "warning": 2, "error": 3}
+_LONG = 1_000_000  # microseconds
 _WORST = ("", "info", "warning", "error")
 
 
@@ -34,6 +36,7 @@ class Lanes:
 
     def __init__(self, case: Case, session: str | None) -> None:
         self.session = session
+        self._slow = case.slow["event"]
         events = case.events if session is None else case.events.filter(pl.col("session").cast(pl.String) == session)
         timed = events.height > 0 and events["time"].null_count() == 0 and events["time"].n_unique() > 1
         self.clock = "time" if timed else "sequence"
@@ -143,6 +146,18 @@ class Lanes:
         own = self.points.filter(pl.col("lane") == lane, pl.col("worst") >= 2)
         own = own.filter(pl.col("x") > x) if step > 0 else own.filter(pl.col("x") < x)
         return None if not own.height else int(own["x"][0 if step > 0 else -1])
+
+    def next_slow(self, x: int, lane: int, step: int) -> int | None:
+        """Where the next slow step of a lane ends, or the next long call of a tool begins."""
+        if self.clock != "time":
+            return None
+        if self.lanes[lane].kind == "agent":
+            own = self.points.filter(pl.col("lane") == lane, pl.col("event").is_in(self._slow.implode()))["x"].to_list()
+        else:
+            long = [bar for bar in self.lanes[lane].bars if bar.kind != "contract" and bar.until - bar.since >= _LONG]
+            own = sorted(bar.since for bar in sorted(long, key=lambda bar: bar.since - bar.until)[:MOST])
+        found = [at for at in own if at > x] if step > 0 else [at for at in reversed(own) if at < x]
+        return found[0] if found else None
 
     def stamp(self, x: int) -> str:
         """A point of the axis as people read it."""

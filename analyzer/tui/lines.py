@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
@@ -16,7 +18,7 @@ from textual.strip import Strip
 
 from analyzer.tui.keys import bindings
 from analyzer.tui.prompts import Choice, Prompt
-from analyzer.tui.rows import Model, Span, TextRows
+from analyzer.tui.rows import FrameRows, Model, Span, TextRows
 from analyzer.tui.theme import UNICODE, Glyphs
 from analyzer.visible import visible, visible_lines
 
@@ -37,6 +39,8 @@ STYLES = (
 )
 MOST_COPIED = 64 << 10  # characters: a terminal takes the clipboard without a word on what it dropped
 _SHIFT = 8  # cells that one step across moves
+_SPREAD, _MOST_SPREAD = 4, 80  # cells that one step gives each column of names, and all steps together
+_AHEAD = 3  # at the edge a third of the pane is scrolled: each time most lines are sent, over slow lines as well
 
 
 class Lines(ScrollView, can_focus=True):
@@ -94,6 +98,8 @@ class Lines(ScrollView, can_focus=True):
         self.model: Model = TextRows([])
         self.needle = ""
         self.shift = 0
+        self._spread = 0
+        self._heading = self._letter = ""
         self._styles_seen: dict[str, Style] = {}
         self._drawn: dict[int, Strip] = {}  # what each line of the pane looks like
 
@@ -103,6 +109,8 @@ class Lines(ScrollView, can_focus=True):
         """Show another model, or the same one after it changed: only lines that look different are sent."""
         other = model is not self.model
         self.model = model
+        if isinstance(model, FrameRows):
+            model.spread = self._spread
         self.set_reactive(Lines.cursor, self._inside(cursor))
         room = max(1, self.size.height - self._top)
         if other:  # what surrounds the cursor is worth seeing
@@ -116,12 +124,19 @@ class Lines(ScrollView, can_focus=True):
         """Draw again what looks different now."""
         before = self._drawn.copy()
         for y in range(self.size.height):
-            if self.render_line(y) != before.get(y):
-                self.refresh(Region(0, y, self.size.width, 1))
+            end = _changed(before.get(y), self.render_line(y))
+            if end:
+                self.refresh(Region(0, y, end, 1))
 
     def entitle(self, text: str) -> None:
         """Put safe text on the upper border. Only that line is sent; `border_title` would send the whole pane."""
-        self._on_border("_border_title", text, -1)
+        self._heading = text
+        self._on_border("_border_title", f"({self._letter}) {text}" if self._letter else text, -1)
+
+    def mark(self, letter: str) -> None:
+        """Show the letter by which one gets here before the title; none: the title alone."""
+        self._letter = letter
+        self.entitle(self._heading)
 
     def _placed(self) -> None:
         self.place(f"{min(self.cursor + 1, self.model.height):,} of {self.model.height:,}")
@@ -187,7 +202,8 @@ class Lines(ScrollView, can_focus=True):
         strip = Strip(segments)
         if self.shift:
             strip = Strip.join([strip.crop(0, 1), strip.crop(1 + self.shift, 1 + self.shift + width)])
-        return strip.crop_extend(0, width, blank if over is None else Style(bgcolor=over.bgcolor))
+        strip = strip.crop_extend(0, width, blank if over is None else Style(bgcolor=over.bgcolor))
+        return strip.simplify()  # a change of style takes 40 bytes
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the pane."""
@@ -217,11 +233,22 @@ class Lines(ScrollView, can_focus=True):
     def _keep_in_view(self) -> None:
         room = max(1, self.size.height - self._top)
         top = min(round(self.scroll_y), self.max_scroll_y)
-        self.scroll_lines(max(min(top, self.cursor), self.cursor - room + 1))
+        ahead = room // _AHEAD
+        if self.cursor < top:
+            self.scroll_lines(self.cursor - ahead)
+        elif self.cursor >= top + room:
+            self.scroll_lines(self.cursor - room + 1 + ahead)
+        else:
+            self.scroll_lines(top)
 
     def scroll_lines(self, top: int) -> None:
         """Put a line on top, without motion."""
         self.scroll_target_y = self.scroll_y = max(0, min(top, self.max_scroll_y))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Send the lines that look different: the library would send the whole pane."""
+        if round(old_value) != round(new_value):
+            self.redraw()
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """Three lines on; the cursor stays."""
@@ -270,6 +297,15 @@ class Lines(ScrollView, can_focus=True):
     def action_across(self, by: int) -> None:
         """Shift what is wider than the pane."""
         self.shift = max(0, self.shift + by * _SHIFT)
+        self.redraw()
+
+    def action_spread(self, by: int) -> None:
+        """Give the columns of names more room, or the last column."""
+        if not isinstance(self.model, FrameRows):
+            self.app.notify("this pane has no columns")
+            return
+        self._spread = max(-_MOST_SPREAD, min(self._spread + by * _SPREAD, _MOST_SPREAD))
+        self.model.spread = self._spread
         self.redraw()
 
     def action_enter(self) -> None:
@@ -343,3 +379,21 @@ class Lines(ScrollView, can_focus=True):
     def action_export(self) -> None:
         """Ask the screen to write what is shown to a file."""
         self.post_message(self.Wanted(self, "export"))
+
+
+def _changed(before: Strip | None, after: Strip) -> int:
+    """The cell behind the last one that looks different; a line is always sent from its beginning."""
+    if before is None or before.cell_length != after.cell_length:
+        return after.cell_length
+    same = 0
+    for old, new in zip(_backwards(before), _backwards(after), strict=False):
+        if old != new:
+            break
+        same += cell_len(new[0])
+    return after.cell_length - same
+
+
+def _backwards(strip: Strip) -> Iterator[tuple[str, Style | None]]:
+    for text, style, _ in reversed(list(strip)):
+        for char in reversed(text):
+            yield char, style

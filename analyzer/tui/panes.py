@@ -28,7 +28,7 @@ class JsonPane(Lines):
     where = "json"
 
     class Asked(Message):
-        """Something is wanted of the place under the cursor: `what` is `query` or `filter`."""
+        """Something is wanted of the place under the cursor: `what` is `query`, `filter` or `schema`."""
 
         def __init__(self, pane: JsonPane, what: str) -> None:
             super().__init__()
@@ -186,6 +186,10 @@ class JsonPane(Lines):
             found = False
         if not found:
             self.app.notify("this $ref leads nowhere")
+
+    def action_schema(self) -> None:
+        """Ask for the schema in force."""
+        self.post_message(self.Asked(self, "schema"))
 
     def action_query_here(self) -> None:
         """Put the path under the cursor into the query bar."""

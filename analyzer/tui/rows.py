@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Span = tuple[str, str]  # safe text, name of its style
 WINDOW = 512
 _LEAST, _NAME = 30, 11  # cells that the last column has, and those that a name keeps
+_SHORT = 4  # cells that the narrowest column of names has
 _NAMED = 400  # characters of a name that are looked at
 _WIDE = 40  # cells that a name can use: a word and a UUID or a digest
 
@@ -60,6 +61,7 @@ class FrameRows:
         self.frame = frame
         self.columns = columns
         self.order = order
+        self.spread = 0  # cells that each column of names has more, or less, than usual
         self._names = [column.name for column in columns]
         self._window: tuple[int, list[tuple[Any, ...]]] = (0, [])
 
@@ -134,7 +136,14 @@ class FrameRows:
                 widths[n] += min(spare, _WIDE - column.width)
                 left -= widths[n] - column.width
                 spare -= widths[n] - column.width
-        return [size or max(_NAME, left) for size in widths]
+        widths = [size or max(_NAME, left) for size in widths]
+        last = len(widths) - 1
+        for n, column in enumerate(self.columns[:last]):
+            if self.spread and column.width > _NAME and not column.right:
+                more = max(_SHORT - widths[n], min(self.spread, widths[last] - _NAME))
+                widths[n] += more
+                widths[last] -= more
+        return widths
 
 
 class TextRows:

@@ -44,7 +44,7 @@ PICTURES = {
     "workspace-small": Picture("plain", ("enter",), SMALL),
     "workspace": Picture("plain", ("enter", "enter")),
     "workspace-large": Picture("plain", ("a", "j", "enter", "enter"), LARGE),
-    "schema-small": Picture("plain", ("enter", "s"), SMALL),
+    "schema-small": Picture("plain", ("enter", "enter", "s"), SMALL),
     "events-light": Picture("plain", ("enter", "a", "j"), MIDDLE, theme="audit-light"),
     "query": Picture("plain", ("enter", "enter", "full_stop")),
     "repair": Picture("plain", ("enter", "d")),

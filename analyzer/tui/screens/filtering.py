@@ -91,8 +91,11 @@ class Filtering(Part):
         self.owner.push_screen(Prompt(title, self.texts[self.mode]), answered)
 
     def on_json_pane_asked(self, message: JsonPane.Asked) -> None:
-        """Take the path under the cursor to the query bar, or to the filter."""
+        """Take the path under the cursor to the query bar, or to the filter; or go to the schema."""
         pane = message.pane
+        if message.what == "schema":
+            self.enter_pane("schema")
+            return
 
         def take() -> None:
             if pane.line is None:

@@ -11,6 +11,7 @@ from textual.screen import Screen
 from analyzer.tui.bar import Bar
 from analyzer.tui.keys import bindings, hints
 from analyzer.tui.lines import Lines
+from analyzer.tui.prompts import Choice
 from analyzer.visible import visible
 
 if TYPE_CHECKING:
@@ -119,6 +120,34 @@ class Place(Screen[None]):
     def on_descendant_focus(self) -> None:
         """Other keys hold in another pane."""
         self.hint_line()
+
+    # --- panes ---
+
+    def panes(self) -> list[Lines]:
+        """The panes that can have the keys."""
+        return [pane for pane in self.query(Lines) if pane.can_focus and pane.display]
+
+    def to_pane(self, pane: Lines) -> None:
+        """Give a pane the keys."""
+        pane.focus()
+
+    def action_jump(self) -> None:
+        """Show a letter on each pane, and go to the one whose letter is typed."""
+        found = dict(zip("asdfghjkl", self.panes(), strict=False))
+        if len(found) < 2:
+            self.notify("this is the only pane here")
+            return
+        for letter, pane in found.items():
+            pane.mark(letter)
+
+        def chosen(letter: str | None) -> None:
+            for pane in found.values():
+                pane.mark("")
+            if letter is not None and self.standing:
+                self.to_pane(found[letter])
+
+        names = {letter: visible(pane.id or "pane", limit=20) for letter, pane in found.items()}
+        self.owner.push_screen(Choice("to the pane", names), chosen)
 
     def refill(self) -> None:
         """Show the case anew, after it was read again."""

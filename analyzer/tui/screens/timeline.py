@@ -113,8 +113,22 @@ class LanePane(Lines):
             return
         # Past the whole cell: the cursor stands for all of it.
         edge = lanes.at((lanes.column or 0) + 1, self._room) - 1 if step > 0 else self.point()
-        found = lanes.lanes.next_bad(edge, self.cursor, step)
-        if found is None:
+        self._to(lanes.lanes.next_bad(edge, self.cursor, step))
+
+    def action_next_slow(self, step: int) -> None:
+        """The next slow step of this lane."""
+        lanes = self.lanes
+        if lanes is None or not lanes.height:
+            return
+        if lanes.lanes.clock != "time":
+            self.app.notify("these events have no times")
+            return
+        edge = lanes.at((lanes.column or 0) + 1, self._room) - 1 if step > 0 else self.point()
+        self._to(lanes.lanes.next_slow(edge, self.cursor, step))
+
+    def _to(self, found: int | None) -> None:
+        lanes = self.lanes
+        if lanes is None or found is None:
             self.app.notify("no more this way in this lane")
         elif lanes.since <= found <= lanes.until:
             self.window(lanes.since, lanes.until, found)

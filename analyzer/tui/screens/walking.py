@@ -79,6 +79,37 @@ class Walking(Part):
             "no more events of this call this way",
         )
 
+    def action_slow(self, step: int) -> None:
+        """The next event that ended a slow step; from the findings, that of the events."""
+        self.with_evidence(lambda: self._slow(step))
+
+    def _slow(self, step: int) -> None:
+        import polars as pl
+
+        slow, nothing = self.case.slow, "no more slow steps this way"
+        if self.on_screen == "events":
+            self._jump(pl.col("event").is_in(slow["event"].implode()), step, nothing)
+            self._tell_slow((self.row() or {}).get("event"))
+            return
+        events = self.case.events
+        if self.session is not None:
+            events = events.filter(pl.col("session").cast(pl.String) == self.session)
+        place = self.shown.place if self.shown is not None else None
+        here = self.case.event_at(place) if place is not None else None
+        at = events["event"].index_of(here) if here is not None else None
+        on = events if at is None else events[at + 1 :] if step > 0 else events[:at]
+        found = on.filter(pl.col("event").is_in(slow["event"].implode()))["event"]
+        if found.is_empty():
+            self.notify(nothing)
+            return
+        event = int(found[0 if step > 0 else -1])
+        self.go(Spot(self.session, None, event, "rows", ""))
+        self._tell_slow(event)
+
+    def _tell_slow(self, event: int | None) -> None:
+        for seconds, rank in self.case.slow.filter(event=event).select("seconds", "rank").iter_rows():
+            self.notify(f"{seconds:,.1f} s since the event before, number {rank} of the slowest steps of its session")
+
     def action_turn(self, step: int) -> None:
         """The next row of another turn."""
         import polars as pl

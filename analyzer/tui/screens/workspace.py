@@ -215,6 +215,15 @@ class Workspace(Filtering, Proving, Querying, Walking, Taking):
         else:
             super().action_back()
 
+    def panes(self) -> list[Lines]:
+        """Those that can have the keys, also where there is room for some of them only."""
+        names = ("rows", "event", "schema", *(("hits",) if self.bar.is_open else ()))
+        return [self.query_one(f"#{name}", Lines) for name in names]
+
+    def to_pane(self, pane: Lines) -> None:
+        """Give it the keys, and room."""
+        self.enter_pane(pane.id or "rows")
+
     def action_zoom(self) -> None:
         """The focused pane alone, or all again."""
         if self.has_class("-zoom"):
@@ -225,10 +234,6 @@ class Workspace(Filtering, Proving, Querying, Walking, Taking):
     def unzoom(self) -> None:
         """All panes again."""
         self.remove_class("-zoom", "-zoom-rows", "-zoom-event", "-zoom-schema", "-zoom-hits")
-
-    def action_schema(self) -> None:
-        """To the schema in force."""
-        self.enter_pane("schema")
 
     def action_events(self) -> None:
         """All events, or findings again; the cursor stays on the event where it can."""
