@@ -20,7 +20,9 @@ SAME = ("schemas", "schema_facts", "tools", "contracts", "shown_tables")
 """Frames of which partitions hold the same rows again and again."""
 _WAITING = ("retries", "offer_events", "offers")
 _MUCH = 32 << 20
+_LOT = 50_000  # rows that are looked at together
 _EVENTS_OF = ("offers", "first_showings", "strays", "retries")  # whose events are looked up in `offer_events`
+_Place = tuple[int, int]  # where bytes begin in the file, and how many they are
 
 
 class Kept:
@@ -35,8 +37,8 @@ class Kept:
         self._parts: list[Frames] = []  # all frames but those that wait
         self._same: Frames = {}
         self._file = SpooledTemporaryFile(max_size=_MUCH)  # noqa: SIM115 - it goes with this
-        self._waiting: list[dict[str, tuple[int, int]]] = []
-        self._detailed: list[dict[str, tuple[int, int]]] = []
+        self._waiting: list[dict[str, list[_Place]]] = []
+        self._detailed: list[dict[str, list[_Place]]] = []
 
     def add(self, part: Frames, found: Packed) -> None:
         """Keep what is needed of one more, and its findings."""
@@ -91,40 +93,46 @@ class Kept:
         """DETAILS of all partitions; without frames where they were not asked for."""
         if not self._detailed:
             return {}
-        return together({name: self._read(*place) for name, place in each.items()} for each in self._detailed)
+        return together({name: self._read(places) for name, places in each.items()} for each in self._detailed)
 
     def close(self) -> None:
         """Remove what waits on disk."""
         self._file.close()
 
     def _part(self, number: int, failed: pl.Series) -> Frames:
-        retries = self._get(number, "retries")
-        if self._every:
-            retries = retries.filter(pl.col("digest").is_in(failed.implode()))
+        repeating = pl.col("digest").is_in(failed.implode()) if self._every else pl.lit(value=True)
         part = {
             **self._parts[number],
-            "retries": retries,
+            "retries": self._get(number, "retries", repeating),
             "offers": self._get(number, "offers"),
         }
         places = pl.concat([part[name]["event"] for name in _EVENTS_OF])
-        events = self._get(number, "offer_events").filter(pl.col("event").is_in(places.implode()))
+        events = self._get(number, "offer_events", pl.col("event").is_in(places.implode()))
         same = {name: rows if number == 0 else rows.clear() for name, rows in self._same.items()}
-        return {**part, **same, "retries": anew(retries), "offer_events": anew(events)}
+        return {**part, **same, "offer_events": events}
 
     def _failed(self, number: int) -> pl.Series:
-        return self._get(number, "retries").filter(pl.col("ended").is_not_null())["digest"]
+        return self._get(number, "retries", pl.col("ended").is_not_null())["digest"]
 
-    def _put(self, frame: pl.DataFrame) -> tuple[int, int]:
-        since = self._file.seek(0, SEEK_END)
-        frame.write_ipc_stream(self._file, compression="lz4")
-        return since, self._file.tell() - since
+    def _put(self, frame: pl.DataFrame) -> list[_Place]:
+        places = []
+        for rows in frame.iter_slices(_LOT) if frame.height else [frame]:
+            since = self._file.seek(0, SEEK_END)
+            rows.write_ipc_stream(self._file, compression="lz4")
+            places.append((since, self._file.tell() - since))
+        return places
 
-    def _get(self, number: int, name: str) -> pl.DataFrame:
-        return self._read(*self._waiting[number][name])
+    def _get(self, number: int, name: str, asked: pl.Expr | None = None) -> pl.DataFrame:
+        return self._read(self._waiting[number][name], asked)
 
-    def _read(self, since: int, length: int) -> pl.DataFrame:
-        self._file.seek(since)
-        return pl.read_ipc_stream(self._file.read(length))
+    def _read(self, places: list[_Place], asked: pl.Expr | None = None) -> pl.DataFrame:
+        """The frame, or those of its rows that are asked for."""
+        lots = []
+        for since, length in places:
+            self._file.seek(since)
+            rows = pl.read_ipc_stream(self._file.read(length))
+            lots.append(rows if asked is None else anew(rows.filter(asked)))
+        return pl.concat(lots)
 
 
 def anew(frame: pl.DataFrame) -> pl.DataFrame:

@@ -107,8 +107,8 @@ class Seen:
         """What the events weigh up to each, in the order in which they happened."""
         sizes = self._shelf.whole("sizes").group_by("event").agg(pl.col("bytes").sum())
         found = events.select("event").join(sizes, on="event", how="left", maintain_order="left")["bytes"]
-        # Texts are held twice while they are judged.
-        weight = 1 + 2 * pl.col("bytes").fill_null(0) / large.HEAVY
+        # Texts are held twice while they are judged; a call or a result that breaks is held as a finding, too.
+        weight = 1 + pl.col("bytes").is_not_null() + 2 * pl.col("bytes").fill_null(0) / large.HEAVY
         return events.select("seq", found).sort("seq").select(weight.cum_sum()).to_series()
 
     def keyed(self, seats: Seats) -> Keyed:
