@@ -27,7 +27,8 @@ PLACES = {
     "anywhere": "everywhere",
     "list": "in every pane",
     "workspace": "workspace",
-    "json": "event and schema",
+    "evidence": "event beside its schema",
+    "json": "JSON",
     "overview": "all sessions",
     "contracts": "contracts",
     "versions": "two versions",
@@ -86,9 +87,9 @@ KEYS = (
     Key("previous-sibling", "K", "sibling(-1)", "previous sibling", "json"),
     Key("parent", "H", "parent", "parent, without folding", "json"),
     Key("follow", "ctrl+g,asterisk", "follow", "follow the $ref under the cursor", "json"),
-    Key("query-here", "full_stop", "query_here", "put the path under the cursor into the query bar", "json"),
-    Key("schema", "s", "schema", "to the schema in force", "json", "schema"),
-    Key("filter-here", "F", "filter_here", "keep the findings at the path under the cursor", "json"),
+    Key("query-here", "full_stop", "query_here", "put the path under the cursor into the query bar", "evidence"),
+    Key("schema", "s", "schema", "to the schema in force", "evidence", "schema"),
+    Key("filter-here", "F", "filter_here", "keep the findings at the path under the cursor", "evidence"),
     # workspace
     Key("filter", "f", "filter", "filter rows: sev>=warn rule:DRIFT tool:x !text sort:-seq", "workspace", "filter"),
     Key(

@@ -187,18 +187,6 @@ class JsonPane(Lines):
         if not found:
             self.app.notify("this $ref leads nowhere")
 
-    def action_schema(self) -> None:
-        """Ask for the schema in force."""
-        self.post_message(self.Asked(self, "schema"))
-
-    def action_query_here(self) -> None:
-        """Put the path under the cursor into the query bar."""
-        self.post_message(self.Asked(self, "query"))
-
-    def action_filter_here(self) -> None:
-        """Keep the findings at the path under the cursor."""
-        self.post_message(self.Asked(self, "filter"))
-
     def action_enter(self) -> None:
         """Unfold what folds; ask for more of what does not."""
         line = self.line
@@ -220,6 +208,25 @@ class JsonPane(Lines):
         later = [row for row in rows if row > here] if step > 0 else [row for row in rows if row < here][::-1]
         best = (later or rows or [here])[0] if step > 0 else (later or rows[::-1] or [here])[0]
         self.show(tree, best)
+
+
+class EvidencePane(JsonPane):
+    """An event with the schema in force beside it, or that schema."""
+
+    BINDINGS = bindings("evidence")
+    where = "evidence"
+
+    def action_schema(self) -> None:
+        """Ask for the schema in force."""
+        self.post_message(self.Asked(self, "schema"))
+
+    def action_query_here(self) -> None:
+        """Put the path under the cursor into the query bar."""
+        self.post_message(self.Asked(self, "query"))
+
+    def action_filter_here(self) -> None:
+        """Keep the findings at the path under the cursor."""
+        self.post_message(self.Asked(self, "filter"))
 
 
 def path_of(line: Line | None) -> str:

@@ -13,7 +13,7 @@ from textual.binding import Binding
 from analyzer.errors import ConfigurationError
 from analyzer.tui.keys import KEYS, PLACES, bindings, help_lines, hints, keymap_file, read_keymap
 from analyzer.tui.lines import Lines
-from analyzer.tui.panes import JsonPane
+from analyzer.tui.panes import EvidencePane, JsonPane
 from analyzer.tui.screens.calls import Calls
 from analyzer.tui.screens.contracts import Contracts
 from analyzer.tui.screens.marks import MarkList
@@ -28,6 +28,7 @@ from analyzer.tui.screens.workspace import Workspace
 OWNERS: dict[str, type] = {
     "anywhere": Place,
     "list": Lines,
+    "evidence": EvidencePane,
     "json": JsonPane,
     "workspace": Workspace,
     "overview": Overview,

@@ -293,6 +293,10 @@ def test_contracts_versions_and_calls(plain_audit: Path) -> None:
             await driver.press("s")
             await driver.until(lambda: "the right one is wider; callers are safe" in driver.text())
             assert "removed" in driver.text()
+            await driver.press("comma")
+            await driver.until(lambda: "v2 of 2" not in driver.text())
+            await driver.press("full_stop")
+            await driver.until(lambda: "v2 of 2" in driver.text())
             await driver.press("escape", "u")
             assert "calls of search" in driver.text()
             await driver.press("enter")
@@ -486,7 +490,7 @@ def test_help_names_the_keys_of_the_place_first(plain_audit: Path) -> None:
             assert isinstance(driver.app.screen, Help)
             lines = [line.strip("│▌ ") for line in driver.text().split("\n")]
             assert lines[2].startswith("esc, q")
-            assert lines[4] == "event and schema"
+            assert lines[4] == "event beside its schema"
             await driver.press("q", "escape", "r")
             assert isinstance(driver.app.screen, Manual)
             assert "ARG001 args-schema-mismatch" in driver.text()
@@ -528,7 +532,7 @@ def test_zoom_and_panes_at_80_by_24(plain_audit: Path) -> None:
             await driver.press("enter")
             event, schema = driver.pane("event"), driver.pane("schema")
             assert (event.size.width > 70, schema.size.width) == (True, 0)
-            await driver.press("s")
+            await driver.press("enter", "s")
             assert (event.size.width, schema.size.width > 70) == (0, True)
             await driver.press("z")
             assert schema.size.height >= 18

@@ -104,8 +104,9 @@ class Place(Screen[None]):
 
     def places(self) -> list[str]:
         """The places of the key table, innermost first."""
-        focused = self.focused.where if isinstance(self.focused, Lines) else self.where
-        return list(dict.fromkeys([self.where if focused == "list" else focused, self.where, "list", "anywhere"]))
+        kinds = type(self.focused).__mro__ if isinstance(self.focused, Lines) else ()
+        own = [kind.where for kind in kinds if issubclass(kind, Lines) and kind is not Lines]
+        return list(dict.fromkeys([*own, self.where, "list", "anywhere"]))
 
     def on_screen_resume(self) -> None:
         """Come back to it."""

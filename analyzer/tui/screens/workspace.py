@@ -12,7 +12,7 @@ from analyzer.tui.bar import Bar
 from analyzer.tui.host import Spot
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
-from analyzer.tui.panes import JsonPane
+from analyzer.tui.panes import EvidencePane, JsonPane
 from analyzer.tui.screens.filtering import Filtering
 from analyzer.tui.screens.proving import Proving
 from analyzer.tui.screens.querybar import SCOPES, QueryBar
@@ -76,8 +76,8 @@ class Workspace(Filtering, Proving, Querying, Walking, Taking):
         yield Lines(id="rows", glyphs=glyphs)
         yield Bar(id="says")
         with Horizontal(id="lower", classes="-event"):
-            yield JsonPane(id="event", glyphs=glyphs)
-            yield JsonPane(id="schema", glyphs=glyphs)
+            yield EvidencePane(id="event", glyphs=glyphs)
+            yield EvidencePane(id="schema", glyphs=glyphs)
         yield Lines(id="hits", glyphs=glyphs)
         yield QueryBar()
 
