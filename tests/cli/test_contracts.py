@@ -104,6 +104,13 @@ def test_a_log_that_changes_a_tool_is_clean_after_an_update(capsys: Caught, day:
         assert run(capsys, "pin", "--check", "--into", tmp_path / "other", tmp_path / name)[0] == expected
 
 
+def test_a_log_without_a_tool_table_pins_nothing_and_says_so(capsys: Caught, tmp_path: Path) -> None:
+    status, _, err = run(capsys, "pin", "--into", tmp_path / "pins", log_of(tmp_path))
+    assert status == 3
+    assert "nothing to pin" in err
+    assert not (tmp_path / "pins").exists()
+
+
 def test_pins_of_tools_that_a_log_does_not_show_are_one_line(capsys: Caught, tmp_path: Path) -> None:
     names = [f"tool_{number:02d}" for number in range(15)]
     run(capsys, "pin", "--into", tmp_path / "pins", log_of(tmp_path, *(tool(name, ORDER) for name in names)))

@@ -40,7 +40,7 @@ def command(*, folder: str, checking: bool, update: bool, form: str, no_color: b
     contract files: `audit --contracts DIR` judges by them.
 
     Exit status: 0; with --check 1 where a tool differs from its pin, has none, or changed its wording; 3 where a log
-    could not be read or recognised, or shows no pinned tool at all.
+    could not be read or recognised, or shows no tool to pin, with --check no pinned one.
     """
     if checking and update:
         raise UsageError("--check writes nothing and --update writes: give one of them")
@@ -67,6 +67,9 @@ def command(*, folder: str, checking: bool, update: bool, form: str, no_color: b
         return exits.FINDINGS
     if checking and all(each.what == "absent" for each in found):
         console.complain("nothing was checked: none of the pinned tools is advertised in these logs")
+        return exits.UNREAD
+    if not checking and not tools:
+        console.complain("nothing to pin: no tool is advertised with a schema in these logs")
         return exits.UNREAD
     return exits.decide(done, fail_on="never")
 
