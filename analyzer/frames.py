@@ -280,7 +280,7 @@ MESSAGES = _schema(
         "item_id": pl.String,
         "role": pl.String,
         "phase": pl.String,
-        "status": pl.String,
+        "status": pl.String,  # as written, or why the reply stopped; refusal: it says why there is no answer
         "text": pl.String,
         "pointer": pl.String,
         "key": pl.String,  # of a posted one: the idempotency key of its request

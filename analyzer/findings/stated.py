@@ -32,7 +32,7 @@ def told(unlisted: pl.DataFrame) -> pl.DataFrame:
             # In the name of the finding: a baseline must not take a greater number for the one it knows.
             "keyword": f"{severity} {confidence} {count}",
             "message": f"{count} more findings of {rule} ({slug}, {severity}, {confidence}) are counted, not listed.",
-            "hint": "Audit fewer sessions at once, or raise the setting max_findings, to have them listed.",
+            "hint": "Raise the setting max_findings, or audit less at once (--session, --select), to have them listed.",
         }
         for rule, slug, severity, confidence, count in unlisted.iter_rows()
     ]

@@ -18,6 +18,7 @@ class _Part(msgspec.Struct, gc=False):
 
     type: str | None = None
     text: str | None = None
+    refusal: str | None = None
     content: Raw = ABSENT
 
 
@@ -158,7 +159,17 @@ def words(raw: Raw) -> str | None:
         return _odd_words(raw)
     if any(bytes(part.content) for part in parts):
         return _odd_words(raw)
-    return "\n".join(part.text for part in parts if part.text is not None)
+    return "\n".join(text for part in parts if (text := part.refusal if part.text is None else part.text) is not None)
+
+
+def refuses(raw: Raw) -> bool:
+    """Whether a message's content parts say why the model does not answer."""
+    if first(raw) != b"[" or b'"refusal"' not in bytes(raw):
+        return False
+    try:
+        return any(part.type == "refusal" for part in _parts(raw))
+    except msgspec.DecodeError:
+        return False
 
 
 def _odd_words(raw: Raw) -> str:

@@ -39,7 +39,7 @@ def load_final_schema(file: str) -> FinalSchema:
 
 
 def final_answers(messages: pl.DataFrame, turns: pl.DataFrame, sessions: pl.DataFrame) -> pl.LazyFrame:
-    """One row per final answer: `session, turn, event, pointer, seq, text, number` (from 0 within the session, by seq).
+    """One row per final answer: `session, turn, event, pointer, seq, text, status, number` (from 0 within it, by seq).
 
     It is the last assistant message with phase final_answer of each completed root turn, without phases the last
     message. A turn without a recorded end counts as completed where its session holds no turn states at all.
@@ -60,7 +60,7 @@ def final_answers(messages: pl.DataFrame, turns: pl.DataFrame, sessions: pl.Data
         .sort("session", "seq", "event", "pointer")
         .unique(["session", "turn"], keep="last", maintain_order=True)
         .with_columns(number=pl.int_range(pl.len()).over("session"))
-        .select("session", "turn", "event", "pointer", "seq", "text", "number")
+        .select("session", "turn", "event", "pointer", "seq", "text", "status", "number")
     )
 
 

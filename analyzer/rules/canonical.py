@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from unicodedata import normalize
 
 import msgspec
 
@@ -60,7 +61,23 @@ def difference(left: str | None, right: str | None) -> list[tuple[str, str, str]
     if not isinstance(first, dict) or not isinstance(second, dict):
         return [("the arguments", _shown("", first), _shown("", second))]
     names = sorted(name for name in {*first, *second} if _spelled(first.get(name)) != _spelled(second.get(name)))
-    return [(name, _shown(name, first.get(name, NO_JSON)), _shown(name, second.get(name, NO_JSON))) for name in names]
+    values = {name: [first.get(name, NO_JSON), second.get(name, NO_JSON)] for name in names}
+    alike = len({normalize("NFKC", name) for name in names}) < len(names)
+    return [(_plainly(name) if alike else name, *_apart(name, *both)) for name, both in values.items()]
+
+
+def _apart(name: str, left: object, right: object) -> tuple[str, str]:
+    """Both values as a human may see them, and see that they differ."""
+    shown = _shown(name, left), _shown(name, right)
+    if normalize("NFKC", shown[0]) != normalize("NFKC", shown[1]):
+        return shown
+    # The same letters in other characters, such as an accent of its own; or what differs is masked or cut off.
+    first, second = (_plainly(each) for each in shown)
+    return (first, second) if first != second else (shown[0], f"another {shown[1]}")
+
+
+def _plainly(text: str) -> str:
+    return text.encode("ascii", "backslashreplace").decode()
 
 
 def _shown(name: str, value: object) -> str:

@@ -14,6 +14,9 @@ from analyzer.read.spilled import large
 
 EDGE = 256
 """Events on both sides of a cut whose calls both windows see."""
+LAST_STATES = 2
+"""States before a window that it sees whole: a request says all of its settings, also by what it leaves out, and a
+response may follow it."""
 MOST_LINKED = 50_000
 """Rows of one id that are followed from window to window."""
 
@@ -185,8 +188,8 @@ def _beside(windows: Windows, found: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def ghosts_of(windows: Windows, small: Frames, lying: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """`event, target`: events of which a window has to know where they stand.
 
-    Those are tables, what else is held of the whole session, and the begin and end of turns. `lying` are `turn,
-    target`, the windows that turns lie in, `turns` are `turn, event` of the latter.
+    Those are tables, the last states before it, what else is held of the whole session, and the begin and end of turns.
+    `lying` are `turn, target`, the windows that turns lie in, `turns` are `turn, event` of the latter.
     """
     shown = small["showings"].sort("scope", "seq", "event")
     again = pl.col("table").eq_missing(pl.col("table").shift(1)) & (pl.col("scope") != "add")
@@ -197,8 +200,11 @@ def ghosts_of(windows: Windows, small: Frames, lying: pl.DataFrame, turns: pl.Da
     ]
     found = [frame.unique().join(windows.every(), how="cross") for frame in everywhere]
     whole = shown.filter(pl.col("scope") == "all").select("event", "seq").sort("seq")
+    # It is asked whether a request says them.
+    states = small["session_states"].select("event", "seq").sort("seq", "event")
     for window in range(len(windows)):
         since, until = windows.span(window)
-        near = [whole.filter(pl.col("seq") < since).tail(1), whole.filter(pl.col("seq") > until).head(1)]
+        before = [rows.filter(pl.col("seq") < since).tail(most) for rows, most in ((whole, 1), (states, LAST_STATES))]
+        near = [*before, whole.filter(pl.col("seq") > until).head(1)]
         found.append(pl.concat(near).select("event", target=pl.lit(window, pl.Int64)))
     return _beside(windows, [*found, turns.join(lying, on="turn")])

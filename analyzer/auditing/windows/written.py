@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from analyzer.auditing.windows.index import Index
+from analyzer.auditing.windows.links import LAST_STATES
 from analyzer.auditing.windows.seen import BIG, SHOWN, keys_of_rows
 from analyzer.frames import RECORDED, Frames
 from analyzer.read.spilled.spill import Large
@@ -104,7 +105,10 @@ def _lasting(states: pl.DataFrame, since: int, until: int) -> pl.DataFrame:
     own = pl.col("seq").is_between(since, until)
     states = states.sort("seq", "event").with_row_index("row")
     before = states.filter(pl.col("seq") < since)
-    last = [before.filter(pl.col(name).is_not_null()).tail(1) for name in ("agent", "parallel", "pending")]
+    last = [
+        before.filter(pl.col(name).is_not_null()).tail(1) for name in ("agent", "parallel", "text_format", "pending")
+    ]
+    last.append(before.tail(LAST_STATES))
     version = before.filter(pl.col("agent").str.contains(r"/[0-9]")).tail(1)
     pending = states.filter(pl.col("pending").is_not_null()).tail(1)
     told = states.filter(pl.col("instructions").is_not_null()).unique("instructions", keep="first", maintain_order=True)

@@ -171,7 +171,7 @@ class Dialogue:
                 self._rows.showings.append((number, session, "request", REFUSED, table, to))
             return
         state = (asked.model, asked.parallel, asked.text_format, asked.instructions)
-        if state not in (conversation.state, _UNSAID):
+        if state != (conversation.state or _UNSAID):
             conversation.state = state
             self._rows.session_states.add(
                 event=number,
@@ -229,9 +229,8 @@ class Dialogue:
         if said.faults:
             self._sightings.faults(event, session, said, None if opaque else to)
         row = (event, session, self.turn, said.item_id or reply, said.role or "assistant", said.phase)
-        self._rows.messages.append(
-            (*row, stop if stage == "item" else None, said.text, "" if opaque else to + said.to, None)
-        )
+        status = "refusal" if said.refused else stop if stage == "item" else None
+        self._rows.messages.append((*row, status, said.text, "" if opaque else to + said.to, None))
         conversation.replies.append(self._conversations.gist(said))
         return event
 

@@ -50,6 +50,8 @@ class Said(msgspec.Struct, gc=False):
     faults: list[Fault] = []
     item_id: str | None = None
     phase: str | None = None
+    refused: bool = False
+    """Whether its text says why the model does not answer, in the place that the wire has for that."""
 
 
 def unchosen(said: Said, stop: str | None) -> Said:

@@ -22,6 +22,7 @@ class Delta(msgspec.Struct, gc=False):
     """A piece of a message."""
 
     content: Any = None
+    refusal: str | None = None
     tool_calls: list[ToolCall] | None = None
     function_call: Function | None = None
 
@@ -107,6 +108,7 @@ class Pieces(msgspec.Struct):
     named: dict[str, _Open] = {}
     """The first call of each id."""
     texts: list[str] = []
+    refused: bool = False
     stop: str | None = None
     others: dict[int, Pieces] = {}
     """The other alternatives, by index."""
@@ -124,6 +126,9 @@ class Pieces(msgspec.Struct):
             if delta is not None:
                 if delta.content and type(delta.content) is str:
                     self.texts.append(delta.content)
+                if delta.refusal:
+                    self.texts.append(delta.refusal)
+                    self.refused = True
                 pieces = delta.tool_calls or ()
                 if self.late is None:
                     self.late = bool(pieces) and not any(_begins(each) for each in pieces)
@@ -178,7 +183,7 @@ class Pieces(msgspec.Struct):
             if each.id or each.name or (each.pieces and not self.late)
         ]
         faults = [_END] if self.late and not all(each.id or each.name for each in self.calls) else []
-        return Said("assistant", "".join(self.texts) or None, calls=calls, faults=faults)
+        return Said("assistant", "".join(self.texts) or None, calls=calls, faults=faults, refused=self.refused)
 
 
 def _begins(piece: ToolCall) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from analyzer.read.ledger import Ledger
 from analyzer.read.openai.wire import Item
 from analyzer.read.rows import Rows
-from analyzer.read.values import Raw, arguments, first, output, text_of, words
+from analyzer.read.values import Raw, arguments, first, output, refuses, text_of, words
 
 
 class At(msgspec.Struct, gc=False):
@@ -285,7 +285,8 @@ class Items:
     def _message(self, item: Item, at: At) -> None:
         if at.fresh:
             place = (at.event, at.session, at.turn, item.id)
-            said = (item.role, item.phase, item.status, words(item.content))
+            status = "refusal" if refuses(item.content) else item.status
+            said = (item.role, item.phase, status, words(item.content))
             self._rows.messages.append((*place, *said, at.to("/content"), None))
 
     def _compaction(self, item: Item, at: At) -> None:

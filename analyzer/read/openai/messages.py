@@ -128,10 +128,11 @@ def said_in(message: Plain) -> Said | None:
         success, container = False if message.error else None, "null" if text is None else container
         results = [Result(each, message.name, text, container, "/content", success) for each in ids]
         return Said(role, results=results)
-    if text is None:
+    refused = text is None and message.refusal is not None
+    if refused:
         text = message.refusal
     if message.function_call is None and not message.tool_calls:
-        return Said(role, text, "/content")
+        return Said(role, text, "/refusal" if refused else "/content", refused=refused)
     owed_by = "unknown" if message.requestor == "user" else "client"
     calls, faults = [], []
     for index, each in enumerate(message.tool_calls or ()):
@@ -148,7 +149,7 @@ def said_in(message: Plain) -> Said | None:
     if message.function_call is not None:
         function = message.function_call
         calls.append(Call(None, function.name, function.arguments, "text", "/function_call/arguments"))
-    return Said(role, text, "/content", calls, faults=faults)
+    return Said(role, text, "/refusal" if refused else "/content", calls, faults=faults, refused=refused)
 
 
 def _nothing(to: str) -> Fault:
@@ -170,7 +171,9 @@ def _said_of(raw: bytes) -> Said:
         said.results = [Result(each, name, text, container, "/content", success) for each in ids]
         return said
     text, _ = _content(message.content)
-    said.text, said.to = text if text is not None else message.refusal, "/content" if message.content else ""
+    said.text, said.to = text, "/content" if message.content else ""
+    if text is None and message.refusal is not None:
+        said.text, said.to, said.refused = message.refusal, "/refusal", True
     if first(message.tool_calls) == b"[":
         entries, more = _entries(message.tool_calls)
         said.faults += more

@@ -32,7 +32,8 @@ from analyzer.rules.hits import hits, place
 from analyzer.rules.sentence import sentence
 from analyzer.trace import Trace
 
-# Where an id must be unique in the whole session, and where in a turn; elsewhere it must be in one reply.
+# Where an id must be unique in the whole session (each subagent has a message list of its own), and where in a turn;
+# elsewhere it must be in one reply.
 _SESSION = ("anthropic-messages", "claude-code-jsonl", "managed-agents", "mcp-jsonrpc")
 _TURN = ("openai-agents-api",)
 
@@ -42,7 +43,7 @@ def check(trace: Trace) -> pl.DataFrame:
     wire = pl.col("wire")
     scope = (
         pl.when(wire.is_in(list(_SESSION)))
-        .then(pl.lit("session"))
+        .then(sentence("agent {}", pl.col("subagent").fill_null("")))
         .when(wire.is_in(list(_TURN)))
         .then(sentence("turn {}", pl.col("turn").fill_null("")))
         .otherwise(sentence("reply {}", "reply"))

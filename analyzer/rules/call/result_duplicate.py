@@ -1,7 +1,8 @@
 """One call has two accepted results.
 
 What it says: a second result was accepted for a call that had one; whether they are identical or conflict. One
-result that is shown with two texts, posted and in the server's own item or in two showings of that item, conflicts too.
+result that is shown with two texts, posted and in the server's own item or in two showings of that item, conflicts too;
+where two requests go on from one response (Responses), each with a text of its own, that is a warning.
 Why it matters: the model sees one of them, the books hold the other. A doubled result is mostly a doubled execution:
 a worker that came back after a restart and ran the call again.
 Bad:
@@ -90,7 +91,7 @@ def _copies(trace: Trace) -> pl.DataFrame:
         .filter(~pl.col("result").is_in(several.implode()))
         .sort("result", "seq", "event", "pointer")
         .unique(["result", "text"], keep="first", maintain_order=True)
-        .select("result", "call_id", "event", "pointer", "text")
+        .select("result", "call_id", "event", "pointer", "text", forked=_forked())
     )
     first: dict[int, dict[str, Any]] = {}
     found: dict[int, dict[str, Any]] = {}
@@ -105,8 +106,7 @@ def _copies(trace: Trace) -> pl.DataFrame:
             "pointer": row["pointer"],
             "keyword": "conflicting",
             "confidence": "likely",
-            "message": f"The result of the call {row['call_id']} is shown with two texts that conflict{_both(row)}.",
-            "hint": "Find out what rewrites the result between the program that posts it and the model that reads it.",
+            **(_of_branches(row) if row["forked"] and first[result]["forked"] else _of_copies(row)),
             "related": [
                 place(first[result]["event"], first[result]["pointer"], "first shown", row["call_id"]),
                 place(row["event"], row["pointer"], "shown again", row["call_id"]),
@@ -114,6 +114,27 @@ def _copies(trace: Trace) -> pl.DataFrame:
         }
         for result, row in found.items()
     )
+
+
+def _forked() -> pl.Expr:
+    """Whether a showing is a post of a wire on which several requests may go on from one response."""
+    return (pl.col("stage") == "post") & (pl.col("wire") == "openai-responses")
+
+
+def _of_branches(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "severity": "warning",
+        "message": f"Two requests go on from one response, and answer the call {row['call_id']} with texts that "
+        f"conflict{_both(row)}.",
+        "hint": "Where the branches are not meant, the call has probably run twice: keep its result and send it again.",
+    }
+
+
+def _of_copies(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "message": f"The result of the call {row['call_id']} is shown with two texts that conflict{_both(row)}.",
+        "hint": "Find out what rewrites the result between the program that posts it and the model that reads it.",
+    }
 
 
 def _both(row: dict[str, Any]) -> str:
@@ -131,7 +152,7 @@ def _both(row: dict[str, Any]) -> str:
 def _shown(trace: Trace) -> pl.DataFrame:
     """The finished showings that have a text."""
     return trace.result_sightings.select(
-        "result", "call_id", "seq", "event", "pointer", "success", "text", "stage", "status"
+        "result", "call_id", "seq", "event", "pointer", "success", "text", "stage", "status", "wire"
     ).filter(
         pl.col("result").is_not_null(),
         pl.col("text").is_not_null(),

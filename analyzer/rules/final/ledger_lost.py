@@ -15,11 +15,13 @@ another way. A session that is judged in windows is not looked at.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any
 
 import jmespath
+import msgspec
 import polars as pl
 
 from analyzer.rules.hits import hits, place
@@ -81,10 +83,10 @@ def _across(
             continue
         row, value = values[begun - 1]
         spelled = value if isinstance(value, str) else short(value, 200)
-        if spelled in (cut["text"] or ""):
+        if _stands(spelled, cut["text"] or ""):
             continue
         if kept is None or kept[0] is not value:
-            spells = (at for at in reversed(range(len(held))) if spelled in held[at][0]["text"])
+            spells = (at for at in reversed(range(len(held))) if _stands(spelled, _read(*held[at])))
             kept = value, next(spells, -1)
         if kept[1] >= rest:
             continue  # it stands in what came after
@@ -105,6 +107,19 @@ def _across(
             "related": [place(row["event"], row["pointer"], "value before"), place(cut["event"], "", "compaction")],
         }
         return
+
+
+def _read(row: dict[str, Any], payload: Any) -> str:
+    """The text of a payload without escapes."""
+    text: str = row["text"]
+    return text if "\\u" not in text else msgspec.json.encode(payload).decode()
+
+
+def _stands(spelled: str, text: str) -> bool:
+    """Whether a value stands in a text, and not only within another one: 12 neither in 1200 nor in 12.50."""
+    if spelled not in text:
+        return False
+    return re.search(rf"(?<![\w.]){re.escape(spelled)}(?!\w|\.\d)", text, re.ASCII) is not None
 
 
 def _in_chat(messages: Iterator[dict[str, Any]], name: str, path: Any) -> Iterator[dict[str, Any]]:

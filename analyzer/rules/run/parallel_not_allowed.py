@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from analyzer.rules.held import held
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
@@ -28,15 +29,7 @@ def check(trace: Trace) -> pl.DataFrame:
     """The second client call of every reply that was asked for under `parallel: false`."""
     if not trace.session_states.select((~pl.col("parallel")).any()).item():
         return hits(())
-    requests = trace.events.filter(trace.events["kind"] == "request")["event"]
-    # What a request leaves out is allowed, whatever the one before it said.
-    said = pl.when(pl.col("event").is_in(requests.implode())).then(pl.col("parallel").fill_null(value=True))
-    states = (
-        trace.session_states.select("session", "seq", parallel=said.otherwise("parallel"))
-        .filter(pl.col("parallel").is_not_null())
-        .sort("seq", "session")
-        .unique(["session", "seq"], keep="last", maintain_order=True)
-    )
+    states = held(trace, "parallel", pl.lit(value=True))
     by = ["session", "reply"]
     calls = (
         trace.calls.filter(pl.col("reply").is_not_null(), pl.col("kind").is_in(["function", "custom"]))

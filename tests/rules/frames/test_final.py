@@ -73,12 +73,12 @@ def test_final_not_json_says_how(text: str, words: str) -> None:
 
 
 def test_final_not_json_needs_a_promise_that_the_wire_keeps() -> None:
-    asked = {"session": "s1", "text_format": '{"format":{"type":"json_schema"}}'}
-    frames = {"messages": [message(1, "words")], "turns": [turn()]}
-    assert len(hits(final_not_json.check, trace(**frames, sessions=[asked]))) == 1
-    assert hits(final_not_json.check, trace(**frames, sessions=[{"session": "s1"}])) == []
+    asked = {"event": 0, "seq": 0, "text_format": '{"format":{"type":"json_schema"}}'}
+    frames = {"messages": [message(1, "words")], "turns": [turn()], "sessions": [{"session": "s1"}]}
+    assert len(hits(final_not_json.check, trace(**frames, session_states=[asked]))) == 1
+    assert hits(final_not_json.check, trace(**frames)) == []
     agents = [{"event": 0, "type": "agent.session.created"}]
-    assert hits(final_not_json.check, trace(**frames, sessions=[asked], events=agents)) == []
+    assert hits(final_not_json.check, trace(**frames, session_states=[asked], events=agents)) == []
 
 
 def test_final_format_misplaced_on_the_agents_api_only() -> None:

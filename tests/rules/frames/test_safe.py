@@ -153,7 +153,21 @@ def test_terminal_escape_colours_of_a_shell_are_info() -> None:
     assert hit["severity"] is None
 
 
-@pytest.mark.parametrize("text", ["a\tb\r\nc\f", "caf\u00e9 \U0001f642", "\\x1b[31m"])
+TAGS = "".join(chr(0xE0000 + ord(each)) for each in "sh")
+SCOTLAND = "\U0001f3f4" + "".join(chr(0xE0000 + ord(each)) for each in "gbsct") + "\U000e007f"
+
+
+@pytest.mark.parametrize(
+    "text", [TAGS, f"ok {TAGS}", "\U0001f3f4" + TAGS, SCOTLAND + TAGS, json.dumps([TAGS + SCOTLAND])]
+)
+def test_terminal_escape_finds_tags_of_any_letters(text: str) -> None:
+    (hit,) = hits(terminal_escape.check, trace(results=[result(text)]))
+    assert hit["keyword"] == "hidden"
+
+
+@pytest.mark.parametrize(
+    "text", ["a\tb\r\nc\f", "caf\u00e9 \U0001f642", "\\x1b[31m", f"{SCOTLAND} 2:0", json.dumps({"flag": SCOTLAND})]
+)
 def test_terminal_escape_leaves_alone(text: str) -> None:
     assert hits(terminal_escape.check, trace(results=[result(text)])) == []
 
