@@ -90,7 +90,7 @@ class BedrockConverse(RecordAdapter[Record]):
         "A result without `status` counts as neither success nor failure.",
         "The bodies of InvokeModel are those of a model's own API: read are Anthropic's and those that are Converse's.",
         "Large bodies lie beside an invocation log and are not read.",
-        "Streams in their binary framing are not read, only events written as JSON.",
+        "Streams in their binary framing are read in recorded exchanges only; elsewhere, events written as JSON.",
         "What a result answered is known only when a later request was recorded.",
     )
 

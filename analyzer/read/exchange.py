@@ -15,8 +15,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from analyzer.read.members import listed
-from analyzer.read.recorded import Recorded, halves, when_of
+from analyzer.read.recorded import Recorded, halves, telling, when_of
 from analyzer.read.recover import Fault, Unreadable, parse
+from analyzer.read.sources.bodies import text_of
 from analyzer.read.values import ABSENT, Raw, first
 
 _string = msgspec.json.Decoder(str).decode
@@ -38,7 +39,7 @@ class Body(msgspec.Struct, Generic[S], frozen=True, gc=False):
 
 
 class Exchange(msgspec.Struct, Generic[S], frozen=True, gc=False):
-    """What was asked and answered; `url` is empty where the recorder left it out."""
+    """What was asked and answered; `url` is empty where the recorder left it out, or it names no API."""
 
     url: str
     request: Body[S] | None
@@ -56,6 +57,7 @@ _skip = msgspec.json.Decoder(Raw).decode
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # How JSON begins; other texts may begin with a bracket too.
 _JSON = re.compile(rb"""\{\s*(?:["}]|$)|\[\s*(?:["{\[\]]|$)""")
+_NO_TEXT, _HEAD = "\ufffd".encode(), 64  # what stands for a byte that is no text, and how soon it does
 _MEMBERS = ("parsed_body", "json", "body", "postData", "content", "body_raw", "raw_body", "rawBody")
 # What the half of an exchange may have beside a body.
 _BESIDE = frozenset(
@@ -108,7 +110,7 @@ def exchange_of(whole: Recorded, decode: Callable[[Raw], R]) -> Exchange[R] | No
     response = response or _strange(told, back)
     if request is None and response is None:
         return None
-    return Exchange(url, request, response, _code(said or status), when)
+    return Exchange(telling(url), request, response, _code(said or status), when)
 
 
 def _told(raw: Raw, name: str, decode: Callable[[Raw], R]) -> tuple[Body[R] | None, Raw]:
@@ -207,7 +209,7 @@ def _decoded(text: str, encoding: bytes) -> str:
     if encoding != b'"base64"':
         return text
     try:
-        return base64.b64decode(text, validate=True).decode("utf-8", "replace")
+        return text_of(base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):
         return ""
 
@@ -253,10 +255,15 @@ def _frames(text: str) -> tuple[bytes, ...]:
 
 
 def unread(*bodies: Body[Any] | None) -> list[Fault]:
-    """What was kept as text, begins as JSON does and is none: a recorder has mostly cut it."""
+    """What was kept as text and is none, or begins as JSON does and is none: a recorder has mostly cut it."""
     faults: list[Fault] = []
     for body in bodies:
         if body is None or not body.opaque:
+            continue
+        if _NO_TEXT in body.frames[0][:_HEAD]:
+            faults.append(
+                Fault("unreadable", "", f"what stands at {body.pointer} is no text, or packed in an unknown way")
+            )
             continue
         frames = [frame for frame in body.frames if _JSON.match(frame)]
         for frame in frames if not _is_json(b"[" + b",".join(frames) + b"]") else ():

@@ -25,6 +25,13 @@ HALVES = (
 _CALLED = re.compile(rb"tool_call|function_call|functionCall|tool_use|toolUse")
 _LEAST, _LATEST = 1e8, 1e17  # since 1970: smaller numbers are durations, larger ones nothing that is known
 _PLAIN = ("http", "request")
+# What in an address names an API, of models or other.
+_NAMED = re.compile(
+    r"/(?:completions?|complete|responses|messages|count_tokens|sessions|interactions|converse|converse-stream|invoke"
+    r"|invoke-with-response-stream|api/chat|api/generate|embeddings?|embed|moderations?|models?|files|uploads|images"
+    r"|audio|batch(?:es)?|threads|assistants|realtime|rerank|tokenize|traces|mcp|sse|vector_stores|fine_tuning)"
+    r"(?:$|[/?])|:[A-Za-z]+(?:$|\?)"
+)
 _MOST = 0.85  # of a record under one of the later names: a tracer's own records, which have them too, are surer
 
 
@@ -175,15 +182,34 @@ def sure_of(
         if sure is not None:
             return sure
         most = 1.0 if asked in _PLAIN else _MOST
-        for each in (half, half.get("body")):
-            if isinstance(each, dict) and (sure := min(of_body(each), most)):
+        for each in (half, *_bodies(half)):
+            if sure := min(of_body(each), most):
                 return sure
     return _of_address(record, of_url) or 0.0
 
 
 def _of_address(half: dict[str, Any], of_url: Callable[[str], float | None]) -> float | None:
     url = next((half[name] for name in ("url", "uri", "path") if isinstance(half.get(name), str)), "")
-    return of_url(url) if url else None
+    return of_url(url) if telling(url) else None
+
+
+def telling(url: str) -> str:
+    """An address, or nothing where it names no API: one that was hidden, or a gateway's own, says nothing of a body."""
+    return url if _NAMED.search(url) else ""
+
+
+def _bodies(half: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The objects that may be the body of a half; recorders also keep it as text, alone or under a name."""
+    for name in ("body", "postData", "parsed_body", "json"):
+        value = half.get(name)
+        texts: list[Any] = [value]
+        if isinstance(value, dict):
+            yield value
+            texts = [value.get("text"), value.get("string")]
+        for text in texts:
+            opened = _opened(text) if isinstance(text, str) and text.lstrip()[:1] == "{" else None
+            if isinstance(opened, dict):
+                yield opened
 
 
 def _opened(text: str) -> Any:

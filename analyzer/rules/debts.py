@@ -11,6 +11,8 @@ from analyzer.trace import Trace, of_rows, shared
 
 #: The wire on which only a required action is a debt.
 ACTIONS = "openai-agents-api"
+# Wires whose requests hold all that was said before.
+_RESENT = ("openai-chat", "anthropic-messages", "gemini", "bedrock", "ollama")
 
 
 @shared
@@ -153,3 +155,16 @@ def went_on(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         )
         .drop("last_in_turn", "last_in_session", "order")
     )
+
+
+def left_out(trace: Trace, calls: pl.DataFrame) -> pl.Series:
+    """Those of the calls whose whole reply a later request leaves out, on wires where each resends the history."""
+    calls = calls.filter(pl.col("wire").is_in(_RESENT))
+    here = pl.col("session").is_in(calls["session"].unique().implode())
+    requests = trace.events.filter(trace.events["kind"] == "request").filter(here)
+    last = requests.group_by("session").agg(asked=pl.max("seq"))
+    resent = staged(trace, "call_sightings", "history").filter(here)["call"].unique()
+    made = trace.calls.filter(here, pl.col("call").is_in(resent.implode()))
+    told = made.select("session", "reply").unique()
+    gone = calls.join(told, on=["session", "reply"], how="anti").join(last, on="session")
+    return gone.filter(pl.col("asked") > pl.col("last_seq"))["call"]

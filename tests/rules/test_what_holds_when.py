@@ -308,3 +308,144 @@ def test_what_was_approved_is_what_ran_however_it_is_spelled(approved: str, ran:
     hits = found("approval-mismatch", "\n".join(story))
     assert [said in hit["message"] for hit in hits if said] == ([True] if said else [])
     assert bool(hits) is bool(said)
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+_WANTED = {"type": "json_schema", "json_schema": {"name": "person", "schema": SCHEMA}}
+_FORMS: dict[str, dict[str, Any]] = {
+    "chat": {"response_format": _WANTED},
+    "responses": {"text": {"format": {"type": "json_schema", "name": "person", "schema": SCHEMA}}},
+    "messages": {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+}
+
+
+def _talk(wire: str, *turns: tuple[str, str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Exchanges in which the history is resent: what the user says, what the model answers, what the request sets."""
+    history: list[Any] = []
+    made = []
+    for number, (said, answered, more) in enumerate(turns):
+        history.append({"role": "user", "content": said})
+        asked: dict[str, Any] = {"model": "claude-m" if wire == "messages" else "m", **more}
+        asked["input" if wire == "responses" else "messages"] = [*history]
+        message = {"role": "assistant", "content": answered}
+        if wire == "chat":
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            back: dict[str, Any] = {"id": f"c{number}", "object": "chat.completion", "choices": [choice]}
+        elif wire == "messages":
+            asked["max_tokens"] = 9
+            text: list[dict[str, Any]] = [{"type": "text", "text": answered}]
+            back = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": text}
+            back["stop_reason"] = "end_turn"
+        else:
+            text = [{"type": "output_text", "text": answered, "annotations": []}]
+            item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": text}
+            back = {"id": f"resp_{number}", "object": "response", "status": "completed", "output": [item]}
+        url = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}[wire]
+        made.append({"request": {"url": url, "body": asked}, "response": {"status": 200, "body": back}})
+        history.append(message)
+    return made
+
+
+@pytest.mark.parametrize("wire", _FORMS)
+def test_a_format_holds_for_the_request_that_asks_for_it(tmp_path: Path, wire: str) -> None:
+    form = _FORMS[wire]
+    free = _talk(wire, ("Who?", '{"n":1}', form), ("And in words?", "It is one.", {}))
+    assert told(tmp_path, "FINAL002", *free) == []
+    held = _talk(wire, ("In words?", "It is one.", {}), ("Who?", "One, I think.", form))
+    assert [each["severity"] for each in told(tmp_path, "FINAL002", *held)] == ["error"]
+    both = _talk(wire, ("Who?", '{"n":1}', form), ("And now?", "Two.", form))
+    assert [each["severity"] for each in told(tmp_path, "FINAL002", *both)] == ["error"]
+
+
+# --- calls that the host takes out of the history ---------------------------------------------------------------------
+
+
+def _taken_out(wire: str, kept: str) -> list[dict[str, Any]]:
+    """A call, and a request behind it. `kept` says what of it is resent: nothing, the call, or a call beside it."""
+    first = {"chat": _chat, "messages": _messages}[wire](1, 2 if kept == "sibling" else 1, 0)
+    second = {"chat": _chat, "messages": _messages}[wire](2, 0, 1)
+    asked = second["request"]["messages"]
+    if kept == "nothing":
+        asked[1:] = [{"role": "assistant", "content": '{"n":1}'}, {"role": "user", "content": "Go on."}]
+    elif kept == "call":
+        asked[2:] = [{"role": "user", "content": "Go on."}]
+    body = second["response"]
+    if wire == "chat":
+        body["choices"] = [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Done."}}]
+    else:
+        body["content"], body["stop_reason"] = [{"type": "text", "text": "Done."}], "end_turn"
+    return [first, second]
+
+
+@pytest.mark.parametrize("wire", ["chat", "messages"])
+def test_a_call_that_the_host_takes_out_of_the_history_is_not_lost(tmp_path: Path, wire: str) -> None:
+    (hit,) = told(tmp_path, "CALL004", *_taken_out(wire, "nothing"))
+    assert (hit["severity"], hit["confidence"]) == ("info", "hint")
+    assert "leaves the call out" in hit["message"]
+    for kept in ("call", "sibling"):
+        (hit,) = told(tmp_path, "CALL004", *_taken_out(wire, kept))
+        assert (hit["severity"], hit["confidence"]) == ("error", "certain")
+
+
+# --- approvals --------------------------------------------------------------------------------------------------------
+
+
+def _approved(*answers: bool | None) -> list[dict[str, Any]]:
+    """Exchanges of a server's tool that has to be approved, the history resent each time; the last one is only words.
+
+    Each of `answers` is sent with one request: an approval, a refusal, or none yet. Behind the first one the tool runs.
+    """
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    tools = [
+        {"type": "mcp", "server_label": "docs", "server_url": "https://docs.example", "require_approval": "always"}
+    ]
+    about = {"server_label": "docs", "name": "f", "arguments": '{"n":1}'}
+    offered: dict[str, Any] = {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "docs"}
+    offered["tools"] = [{"name": "f", "input_schema": schema}]
+    wanted = {"type": "mcp_approval_request", "id": "mcpr_1", **about}
+    ran = {"type": "mcp_call", "id": "mcp_1", "approval_request_id": "mcpr_1", "status": "completed", **about}
+    ran["output"] = "ok"
+    words = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Ok."}]}
+    history: list[Any] = [HI]
+    made = []
+    said: list[list[Any]] = [[offered, wanted], [ran, words], *([words] for _ in answers[1:])]
+    for number, output in enumerate(said):
+        if number and answers[number - 1] is not None:
+            answer = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": answers[number - 1]}
+            history.append(answer)
+        body = {"id": f"resp_{number}", "object": "response", "status": "completed", "output": output}
+        made.append({"request": {"model": "m", "input": [*history], "tools": tools}, "response": body})
+        history += output
+    return made
+
+
+def test_an_approval_that_is_resent_with_the_history_is_as_old_as_it_was(tmp_path: Path) -> None:
+    assert told(tmp_path, "RUN005", *_approved(True)) == []
+    assert told(tmp_path, "RUN005", *_approved(True, None)) == []
+    assert told(tmp_path, "RUN005", *_approved(True, None, None)) == []
+    for late in ((None, True), (False, True), (False, None)):
+        assert [each["severity"] for each in told(tmp_path, "RUN005", *_approved(*late))] == ["error"]
+
+
+# --- strict tools -----------------------------------------------------------------------------------------------------
+
+
+def _strict(asked: bool | None, *, echoed: bool, request: bool = True) -> list[dict[str, Any]]:
+    def tool(strict: bool | None) -> dict[str, Any]:
+        plain = {"type": "function", "name": "f", "description": "d", "parameters": SCHEMA}
+        return plain if strict is None else {**plain, "strict": strict}
+
+    text = [{"type": "output_text", "text": "Hi.", "annotations": []}]
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": text}
+    body = {"id": "resp_1", "object": "response", "status": "completed", "output": [item], "tools": [tool(echoed)]}
+    return [{"request": {"model": "m", "input": [HI], "tools": [tool(asked)]}, "response": body}] if request else [body]
+
+
+def test_a_tool_is_strict_where_who_asks_says_so(tmp_path: Path) -> None:
+    assert told(tmp_path, "TOOL002", *_strict(None, echoed=True)) == []
+    assert told(tmp_path, "TOOL002", *_strict(None, echoed=False)) == []
+    assert {each["severity"] for each in told(tmp_path, "TOOL002", *_strict(True, echoed=True))} == {"error"}
+    assert {each["severity"] for each in told(tmp_path, "TOOL002", *_strict(None, echoed=True, request=False))} == {
+        "error"
+    }

@@ -74,7 +74,7 @@ class Requests:
     def _ask(self, asked: Asked, conversation: Conversation, *, accepted: bool | None) -> None:
         record, session, known = asked.record, conversation.session, asked.known
         event, opaque = self._cursor.event("request.create", "request", session)
-        to = "" if opaque else "/tools"
+        to = None if opaque else "/tools"
         if accepted is not False:
             self._settings(record, event, conversation)
             self._table(record.tools, event, conversation, to)
@@ -158,7 +158,7 @@ class Requests:
             instructions=system,
         )
 
-    def _table(self, tools: Raw, event: int, conversation: Conversation, pointer: str) -> None:
+    def _table(self, tools: Raw, event: int, conversation: Conversation, pointer: str | None) -> None:
         text = bytes(tools)
         if text == conversation.table:
             return

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.sources.bodies import text_of
+
 PARQUET = b"PAR1"
 SQLITE = b"SQLite format 3\x00"
 _ARCHIVE = re.compile(
@@ -15,7 +17,10 @@ _ARCHIVE = re.compile(
     rb'|(?:"(?:version|recorded_with)"\s*:\s*[^,{\[]*,\s*)?"(?:http_)?interactions"\s*:\s*\[)'
 )
 _SAMPLES = re.compile(rb'\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:')
-_YAML = re.compile(rb"(?:---[^\n]*\n)?(?:[ \t]*#[^\n]*\n)*(?:version:|recorded_with:|(?:http_)?interactions:)")
+_YAML = re.compile(
+    rb"(?:---[^\n]*\n)?(?:[ \t]*#[^\n]*\n)*"
+    rb"(?:version:|recorded_with:|(?:http_)?interactions:|requests:\s*(?:\n[ ]*- |\[\]))"
+)
 _MOST_NODES = 4_000_000  # of one cassette after aliases are expanded: a few lines can stand for billions
 
 
@@ -79,6 +84,8 @@ def cassette(text: bytes) -> tuple[str, list[bytes], bytes | None]:
                 break
     if not isinstance(value, dict):
         return "", [], text
+    if isinstance(value.get("requests"), list):
+        return "/interactions", *_two_lists(value, rest, text)
     for name in ("interactions", "http_interactions"):
         listed = value.get(name)
         if isinstance(listed, list):
@@ -89,6 +96,23 @@ def cassette(text: bytes) -> tuple[str, list[bytes], bytes | None]:
                 listed = listed[:-1]
             return f"/{name}", [msgspec.json.encode(_plain(each)) for each in listed], rest
     return "", [], text
+
+
+def _two_lists(value: dict[str, Any], rest: bytes | None, text: bytes) -> tuple[list[bytes], bytes | None]:
+    """The interactions of a cassette that has its requests in one list and what came back in another."""
+    responses = value.get("responses")
+    told = responses if isinstance(responses, list) else []
+    # The status is the last member that recorders write of what came back.
+    if told and not (isinstance(told[-1], dict) and "status" in told[-1]):
+        told = told[:-1]
+    asked = value["requests"]
+    if len(told) < len(asked) and rest is None:
+        begun = [match.start() for match in re.finditer(rb"^- ", text, re.MULTILINE)]
+        rest = text[begun[-1] if begun else 0 :]
+    pairs = [{"request": request, "response": response} for request, response in zip(asked, told, strict=False)]
+    # What was asked and has no answer is read, too.
+    pairs += [{"request": request} for request in asked[len(told) :]]
+    return [msgspec.json.encode(_plain(each)) for each in pairs], rest
 
 
 def _load(text: str) -> Any:
@@ -121,7 +145,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set):
         return [_plain(member) for member in value]
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return text_of(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)

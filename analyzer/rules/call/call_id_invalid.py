@@ -16,12 +16,14 @@ Good:
     result c1 ok {}
     mcp m1 docs search {} ok found
     end
-Blind spots: the Agents API states no limit of length or characters, so only missing and empty ids count there. Wires
+Blind spots: in a body that was kept as text a missing id is a hint. The Agents API states no limit of length or characters, so only missing and empty ids count there. Wires
 that pair by position are not looked at, nor are the `function_call` of chat completions, which never had an id, and
 calls that the provider could not read.
 """  # noqa: E501 - a wire line is one line
 
 from __future__ import annotations
+
+from typing import Any
 
 import polars as pl
 
@@ -75,9 +77,15 @@ def _calls(trace: Trace) -> pl.DataFrame:
             "keyword": "call_id",
             "message": f"The call of {row['name'] or 'a tool'} {_wrong(row['call_id'], row['wire'])}.",
             "hint": "Keep the id that the model's provider gave; do not build ids out of names.",
+            # In a body that was kept as text a `function_call`, which never had an id, looks the same.
+            **({"severity": "warning", "confidence": "hint"} if _may_be_older(row) else {}),
         }
         for row in found.iter_rows(named=True)
     )
+
+
+def _may_be_older(row: dict[str, Any]) -> bool:
+    return row["call_id"] is None and row["wire"] == "openai-chat" and "/tool_calls/" not in (row["pointer"] or "")
 
 
 def _actions(trace: Trace) -> pl.DataFrame:

@@ -1,8 +1,9 @@
 """A result was owed and none came.
 
-What it says: which of four it is. The call was never started: no result came although the session went on, be it that
+What it says: which of five it is. The call was never started: no result came although the session went on, be it that
 the next request was sent without one (error). Its turn was cancelled or failed with it, and the session went on
-(warning; error where the wire keeps the hole in the history). The recording ends while it waits (information). Or no
+(warning; error where the wire keeps the hole in the history). The history that was resent leaves the call out, as
+hosts do whose answer is the call itself (a hint). The recording ends while it waits (information). Or no
 snapshot says whether it was owed at all (a hint).
 Why it matters: the model goes on without the answer, guesses it, or the next request is refused for the hole.
 Bad:
@@ -35,7 +36,7 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.rules.debts import ACTIONS, async_tools, snapshots, unread, went_on
+from analyzer.rules.debts import ACTIONS, async_tools, left_out, snapshots, unread, went_on
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
@@ -74,7 +75,7 @@ def check(trace: Trace) -> pl.DataFrame:
     found = (
         went_on(trace, open_calls.filter(owed))
         .join(refused, on=["session", "pair_id"], how="left", maintain_order="left")
-        .with_columns(unread=unread(trace))
+        .with_columns(unread=unread(trace), left_out=pl.col("call").is_in(left_out(trace, open_calls).implode()))
     )
     return hits(_hit(row) for row in found.iter_rows(named=True))
 
@@ -109,6 +110,9 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
     elif stopped:
         how, hit["severity"] = "cancelled", "warning" if actions else None
         told = f"has no result: its turn {_ended(row['ended'])} with it, and the session went on"
+    elif row["left_out"]:
+        how, hit["severity"], hit["confidence"] = "left out", "info", "hint"
+        told = "has no result, and the history that was sent on leaves the call out: nothing says whether it ran"
     else:
         how, told = (
             "never started",

@@ -117,14 +117,14 @@ def check(trace: Trace) -> pl.DataFrame:
     if trace.approvals.is_empty() and not always:
         return hits(())
     decisions = trace.approvals.filter(pl.col("stage") == "decision")
-    decided = decisions.sort("seq", "event").unique(["session", "request_id"], keep="last", maintain_order=True)
+    decided = _decided(decisions)
     asked = (
         trace.approvals.filter(pl.col("stage") == "request")
         .sort("seq", "event")
         # Pending requests are listed again in every snapshot.
         .unique(["session", "request_id"], keep="first", maintain_order=True)
         .join(
-            decided.select("session", "request_id", told="decision", decided="seq"),
+            decided,
             on=["session", "request_id"],
             how="left",
             maintain_order="left",
@@ -145,6 +145,18 @@ def check(trace: Trace) -> pl.DataFrame:
         .select("session", "server", "name", "call", "call_id", "text", "done", failed=pl.col("outcome") == "error")
     )
     return hits(_judge(asked, ran, always))
+
+
+def _decided(decisions: pl.DataFrame) -> pl.DataFrame:
+    """The last decision on each request, and since when it holds: session, request_id, told, decided.
+
+    Histories are resent with the decisions in them: the same one again changes nothing.
+    """
+    of_request = ["session", "request_id"]
+    inner = decisions.sort("seq", "event").with_columns(told=pl.col("decision").last().over(of_request))
+    other = pl.col("seq").filter(pl.col("decision").ne_missing(pl.col("told"))).max().over(of_request)
+    lasting = inner.filter(pl.col("seq") > other.fill_null(-1))
+    return lasting.group_by(of_request, maintain_order=True).agg(pl.first("told"), decided=pl.min("seq"))
 
 
 def _judge(asked: pl.DataFrame, ran: pl.DataFrame, always: set[int]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.pointer import join
 from analyzer.rules.hits import hits
 from analyzer.rules.tool.tables import allowed_tools, tables
 from analyzer.trace import Trace
@@ -36,7 +35,7 @@ def check(trace: Trace) -> pl.DataFrame:
                 found[label] = {
                     "session": table.session,
                     "event": table.event,
-                    "pointer": join(table.pointer, index),
+                    "pointer": table.at(index),
                     "channel": table.channel,
                     "message": f"The server {label} has no list of allowed tools: all of its tools may be called.",
                     "hint": "List the tools that the agent needs in allowed_tools.",

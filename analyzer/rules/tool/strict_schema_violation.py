@@ -8,7 +8,8 @@ Bad:
     tools[0] = {"type":"function","name":"find","strict":true,"parameters":{"type":"object","properties":{"limit":{}}}}
 Good:
     tools[0] = {"type":"function","name":"find","strict":null,"parameters":{"type":"object","properties":{"limit":{}}}}
-Blind spots: keywords that stand in no published list are told as likely. The Agents API has no strict flag.
+Blind spots: what only the response calls strict is left alone. Keywords that stand in no published list are told as
+likely. The Agents API has no strict flag.
 """
 
 from __future__ import annotations
@@ -35,6 +36,18 @@ _WORDS = {
 _FLAGLESS = ("create", "session", "update")
 
 
+_SAME = pl.concat_str("session", pl.lit(" "), "tool", pl.lit(" "), "schema_id")
+
+
+def _left_open(trace: Trace) -> pl.Series:
+    """The tools of which a request does not say whether they are strict: that they are is what the response made of it.
+
+    It was accepted then, whatever the provider says of such schemas elsewhere.
+    """
+    unsaid = trace.offers.filter(pl.col("strict").is_null(), pl.col("schema_id").is_not_null())
+    return unsaid.select(_SAME).unique().to_series()
+
+
 def check(trace: Trace) -> pl.DataFrame:
     """Reasons against strict, for schemas that some offer wants strict."""
     if not trace.offers["strict"].any() and not trace.tools["strict"].any():
@@ -43,7 +56,12 @@ def check(trace: Trace) -> pl.DataFrame:
     detail = pl.col("value").str.extract("^[^:]*:(.*)$")
     words = reason.replace_strict(_WORDS, default=sentence("a limit is passed: {}", reason), return_dtype=pl.String)
     return at_schema(
-        found(trace, facts(trace, "strict"), pl.col("strict") & ~pl.col("channel").is_in(_FLAGLESS)),
+        found(
+            trace,
+            facts(trace, "strict"),
+            pl.col("strict") & ~pl.col("channel").is_in(_FLAGLESS),
+            ~_SAME.is_in(_left_open(trace).implode()),
+        ),
         message=sentence(
             "The tool is strict, and {} at {}",
             words + pl.when(detail.is_null()).then(pl.lit("")).otherwise(sentence(" ({})", detail)),

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from analyzer.pointer import join
 from analyzer.rules.hits import hits
 from analyzer.rules.tool.tables import name_of, size, tables
 from analyzer.trace import Trace
@@ -43,7 +42,7 @@ def check(trace: Trace) -> pl.DataFrame:
             {
                 "session": table.session,
                 "event": table.event,
-                "pointer": join(table.pointer, sizes[0][1]),
+                "pointer": table.at(sizes[0][1]),
                 "channel": table.channel,
                 "message": f"The table takes {total:,} bytes, {total / MOST:.0%} of the limit; the largest: {largest}.",
                 "hint": "Defer what is seldom needed, and cut descriptions to what the model has to know.",

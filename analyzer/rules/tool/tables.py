@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
+from analyzer.pointer import join
 from analyzer.rules.payloads import decode
 from analyzer.trace import Trace, shared
 
@@ -21,8 +22,13 @@ class Table(NamedTuple):
     session: str | None
     event: int
     channel: str
-    pointer: str
+    pointer: str | None
+    """Null where the table stands in a body that was kept as text."""
     sessions: int
+
+    def at(self, index: int) -> str | None:
+        """The pointer to one of its tools."""
+        return None if self.pointer is None else join(self.pointer, index)
 
 
 def tables(trace: Trace, *literals: str) -> Iterator[Table]:

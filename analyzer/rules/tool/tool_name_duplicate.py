@@ -40,15 +40,20 @@ def check(trace: Trace) -> pl.DataFrame:
                 found[name] = {
                     "session": table["session"],
                     "event": table["event"],
-                    "pointer": f"{table['pointer'] or ''}{more[0]}",
+                    "pointer": _inside(table["pointer"], more[0]),
                     "channel": table["channel"],
                     "tool": f"{owner}{name}" if owner != "mcp:" else None,
                     "message": f"The name {name} is defined {len(more) + 1} times in one list.",
                     "hint": "Keep one definition, or give them two names.",
                     "keyword": "list",
-                    "related": [place(table["event"], f"{table['pointer'] or ''}{first}", "defined first")],
+                    "related": [place(table["event"], _inside(table["pointer"], first), "defined first")],
                 }
     return joined(hits(found[name] for name in sorted(found)), _clashes(trace))
+
+
+def _inside(table: str | None, to: str) -> str | None:
+    """Where a definition stands; nothing leads into a body that was kept as text."""
+    return None if table is None else table + to
 
 
 def _clashes(trace: Trace) -> pl.DataFrame:
