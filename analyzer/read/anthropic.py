@@ -6,6 +6,7 @@ Every request resends the whole conversation. What was sent before is passed ove
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -55,6 +56,8 @@ class AnthropicMessages(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
+        "Of requests that wait at once, logged apart from their replies, a reply that is not resent stands alone.",
+        "Pieces of streams name no message: of several at once the arguments are known where they are resent.",
         "What came of a batch is joined to its input by `custom_id`, where the input is read before it.",
         "Tools of the provider's own have a type and no schema: their arguments are not judged.",
         "Output schemas are not on this wire: give them as contract files.",
@@ -74,13 +77,14 @@ class AnthropicMessages(RecordAdapter[Record]):
         sightings = Sightings(self.name, rows)
         self._requests = Requests(rows, sightings, self._cursor, conversations)
         self._replies = Replies(rows, sightings, self._cursor, conversations, self._requests)
+        self._requests.broke_off = self._replies.broke_off
 
     knows = staticmethod(knows)
 
     def close(self) -> None:
-        """A request without an answer, and a reply that breaks off."""
+        """A request without an answer, a reply that breaks off, and replies that may be of several requests."""
         self._replies.end()
-        self._requests.flush(None)
+        self._requests.close()
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -90,9 +94,9 @@ class AnthropicMessages(RecordAdapter[Record]):
         others = super().read(block)
         # Where most are exchanges a bare body is looked for in vain.
         self._records.usual = None if self._exchanges > len(block.raw) // 2 else self._bodies
-        asked = self._requests.waiting
-        if asked is not None:  # its response may come in the next block
-            asked.place = self._records.placed(block, asked.place)
+        placed = partial(self._records.placed, block)  # what they wait for may come in the next block
+        self._requests.place(placed)
+        self._replies.place(placed)
         return others
 
     def _usual(self, body: Body, event: int) -> bool:
@@ -100,7 +104,7 @@ class AnthropicMessages(RecordAdapter[Record]):
         if native is None:
             if first(body.messages) != b"[" or body.response or body.output or body.completion or not asks(body):
                 return False
-            self._replies.end()
+            self._replies.pause()
             self._requests.take(body, place)
         elif native in STREAM:
             if native == "message_start" and first(body.message) != b"{":
@@ -122,7 +126,7 @@ class AnthropicMessages(RecordAdapter[Record]):
             self._replies.whole(record.id, record.stop_reason, *blocks_of(record.content), place)
             return True
         if native is None and first(record.messages) == b"[" and asks(record):
-            self._replies.end()
+            self._replies.pause()
             self._requests.take(record, place)
             faults = self._records.beside(record, place, self._answered)
             self._rows.faults += [(place.event, None, *fault) for fault in faults]
@@ -157,6 +161,7 @@ class AnthropicMessages(RecordAdapter[Record]):
             self._requests.take(asked, msgspec.structs.replace(place, pointer=place.pointer + "/params"))
             if self._requests.waiting is not None:
                 self._batches.ask(record.custom_id, self._requests.waiting.conversation)
+                self._requests.at_once.drop(self._requests.waiting.conversation)
             self._requests.flush(None)
             return True
         expected = self._replies.expected = self._batches.answered(record.custom_id)
@@ -180,9 +185,14 @@ class AnthropicMessages(RecordAdapter[Record]):
 
     def _failed(self, place: Place) -> None:
         """An error in the place of a response."""
-        session = self._replies.open.conversation.session if self._replies.open is not None else None
+        session = self._replies.open.session if self._replies.open is not None else None
         self._replies.end()
-        session = self._requests.flush(None, accepted=False) or session
+        asked = self._requests.at_once.open
+        if len(asked) > 1:  # whose request it was is not known
+            self._requests.flush(None)
+        else:
+            session = self._requests.flush(None, accepted=False) or (asked[0].session if asked else session)
+            self._requests.at_once.drop(asked[0] if asked else None)
         self._cursor.advance(place)
         self._cursor.event("error", "error", session)
 
@@ -219,7 +229,7 @@ class AnthropicMessages(RecordAdapter[Record]):
         if asked is not None and request is not None:
             self._replies.end()
             self._requests.take(asked, _of(place, request))
-        taken = False
+        waiting, taken = self._requests.waiting, False
         if response is not None and not refused:
             inside = _of(place, response)
             for piece in pieces or ():
@@ -233,6 +243,7 @@ class AnthropicMessages(RecordAdapter[Record]):
                 taken |= self._answered(found.record, found.text, inside)
         self._replies.end()
         session = self._requests.flush(None, accepted=False if refused else None)
+        self._requests.at_once.drop(None if waiting is None else waiting.conversation)
         if refused:
             self._cursor.advance(place)
             self._cursor.event("error", "error", session)

@@ -8,6 +8,7 @@ A result may be JSON by itself here, the only model API with such a thing; `stat
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -25,6 +26,7 @@ from analyzer.read.dialogue.exchanged import Exchanged
 from analyzer.read.exchange import Body, Exchange, exchange_of
 from analyzer.read.members import held, listed
 from analyzer.read.recorded import Recorded, is_exchange, sure_of
+from analyzer.read.records import Block
 from analyzer.read.recover import Fault
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
@@ -86,6 +88,7 @@ class BedrockConverse(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
+        "Of requests that wait at once, logged apart from their replies, a reply that is not resent stands alone.",
         "Output schemas are not on this wire: give them as contract files.",
         "A result without `status` counts as neither success nor failure.",
         "The bodies of InvokeModel are those of a model's own API: read are Anthropic's and those that are Converse's.",
@@ -97,7 +100,7 @@ class BedrockConverse(RecordAdapter[Record]):
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
         self._records = Decoding(source, rows, _record, self.knows)
-        self._dialogue = Dialogue(self.name, rows, said_of)
+        self._dialogue = Dialogue(self.name, rows, said_of, apart=True)
         self._streaming = Streaming(self._dialogue)
         self._exchanged = Exchanged(rows, self._dialogue, self._streaming.end)
         self._anthropic = AnthropicMessages(source, rows)
@@ -120,9 +123,16 @@ class BedrockConverse(RecordAdapter[Record]):
         return sure_of(record, lambda url: float(bool(_URL.search(url))), _knows_body)
 
     def close(self) -> None:
-        """A stream that breaks off."""
+        """A stream that breaks off, and replies that may be of several requests."""
         self._streaming.end()
+        self._dialogue.close()
         self._anthropic.close()
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        others = super().read(block)
+        self._dialogue.place(partial(self._records.placed, block))  # what it keeps is appended later
+        return others
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ gave to nobody, stand in the error's text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -63,6 +64,7 @@ class OpenAIChat(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
+        "Of requests that wait at once, logged apart from their replies, a reply that is not resent stands alone.",
         "A result without an id goes to the first open call of its name; without a name, to the first without an id.",
         "A result has no flag: whether the tool succeeded can only be guessed from its words.",
         "Output schemas are not on this wire: give them as contract files.",
@@ -77,7 +79,7 @@ class OpenAIChat(RecordAdapter[Record]):
         self._bodies = Usual(body_of, self._usual)
         self._records = Decoding(source, rows, record_of, knows, usual=self._bodies)
         self._exchanges = 0
-        self._dialogue = Dialogue(self.name, rows, said_of)
+        self._dialogue = Dialogue(self.name, rows, said_of, apart=True)
         self._exchanged = Exchanged(rows, self._dialogue, self._end)
         self._streams = Streams(self._dialogue)
         self._ollama = ollama.Replies(self._dialogue)
@@ -87,8 +89,9 @@ class OpenAIChat(RecordAdapter[Record]):
     knows = staticmethod(knows)
 
     def close(self) -> None:
-        """A stream that breaks off."""
+        """A stream that breaks off, and replies that may be of several requests."""
         self._end()
+        self._dialogue.close()
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 
@@ -98,9 +101,11 @@ class OpenAIChat(RecordAdapter[Record]):
         others = super().read(block)
         # Where most are exchanges a bare body is looked for in vain.
         self._records.usual = None if self._exchanges > len(block.raw) // 2 else self._bodies
-        for stream in (self._streams.latest, self._ollama.open):
-            if stream is not None:  # it may end in the next block
-                stream.place = self._records.placed(block, stream.place)
+        # What is open may end in the next block.
+        self._streams.place(partial(self._records.placed, block))
+        self._dialogue.place(partial(self._records.placed, block))
+        if self._ollama.open is not None:
+            self._ollama.open.place = self._records.placed(block, self._ollama.open.place)
         return others
 
     def _usual(self, body: Body, event: int) -> bool:
@@ -170,7 +175,8 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def _failed(self, record: Record, place: Place) -> None:
         """An error in the place of a response, with the call that the provider refused where it shows it."""
-        self._end()
+        self._ollama_ends()
+        self._streams.fail()
         failure = held(failure_of, record.error, Failure())[0]
         event = self._dialogue.fail(place)
         if failure.failed_generation is not None and self._dialogue.session is not None:
@@ -236,8 +242,9 @@ class OpenAIChat(RecordAdapter[Record]):
         self._dialogue.ask(ask, place, wire=wire_of(ask.listing))
 
     def _request(self, record: Record | Body, model: str | None, name: str, listing: Raw, place: Place) -> None:
-        if self._streams.latest is not None or self._ollama.open is not None:
-            self._end()
+        if self._streams.any or self._ollama.open is not None:
+            self._ollama_ends()
+            self._streams.pause()
         session, (tools, tools_to) = record.session_id or record.conversation_id, table_in(record)
         ask = Ask([], LISTS[name], session, "", False, tools, tools_to, "chat", model, record.parallel_tool_calls)
         if record.response_format:
@@ -276,7 +283,8 @@ class OpenAIChat(RecordAdapter[Record]):
         self, replies: Sequence[Said], stops: Sequence[str | None], native: str | None, name: str | None, place: Place
     ) -> int:
         """The alternatives of a response; the event of the first."""
-        self._end()
+        self._ollama_ends()
+        self._streams.pause()
         if not replies:
             self._dialogue.move(place)
             return self._dialogue.cursor.event(native or "choices", "notice", self._dialogue.session)[0]
@@ -302,6 +310,10 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def _end(self, *, ollama_too: bool = True) -> None:
         """The streamed replies are whole, or they break off."""
-        if ollama_too and self._ollama.open is not None:
-            self._ollama.end()
+        if ollama_too:
+            self._ollama_ends()
         self._streams.end()
+
+    def _ollama_ends(self) -> None:
+        if self._ollama.open is not None:
+            self._ollama.end()

@@ -8,6 +8,7 @@ spelling of the API and those of its clients' dumps: google-genai's models, with
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -22,6 +23,7 @@ from analyzer.read.google.contents import said_of
 from analyzer.read.google.replies import Replies
 from analyzer.read.members import held, listed
 from analyzer.read.recorded import Recorded, enclosed_in, is_exchange, sure_of
+from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -82,6 +84,7 @@ class Gemini(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the contents that they resend.",
+        "Of requests that wait at once, logged apart from their replies, a reply that is not resent stands alone.",
         "Tools are known only where the request was recorded: a saved history and a response alone hold none.",
         "Most calls have no id: of several open calls of one tool the first is taken to be answered.",
         "Whether a tool succeeded is told by an `error` member, which is a custom and no rule.",
@@ -93,7 +96,7 @@ class Gemini(RecordAdapter[Record]):
     def __init__(self, source: int, rows: Rows) -> None:
         self._rows = rows
         self._records = Decoding(source, rows, _record, self.knows)
-        self._dialogue = Dialogue(self.name, rows, said_of, positional=True)
+        self._dialogue = Dialogue(self.name, rows, said_of, positional=True, apart=True)
         self._replies = Replies(self._dialogue)
         self._exchanged = Exchanged(rows, self._dialogue, self._replies.end)
         self._memories = (self._dialogue,)
@@ -125,8 +128,15 @@ class Gemini(RecordAdapter[Record]):
         return max((Gemini.knows(each) for each in inner), default=sure) or sure
 
     def close(self) -> None:
-        """A stream that breaks off."""
+        """A stream that breaks off, and replies that may be of several requests."""
         self._replies.end()
+        self._dialogue.close()
+
+    def read(self, block: Block) -> list[int]:
+        """Append the rows of the block; see `Adapter.read`."""
+        others = super().read(block)
+        self._dialogue.place(partial(self._records.placed, block))  # what it keeps is appended later
+        return others
 
     # --- what a record holds ----------------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ class Block(msgspec.Struct, gc=False):
 
 _content = msgspec.json.Decoder(list[Block] | str | None).decode
 _block = msgspec.json.Decoder(Block).decode
+_json = msgspec.json.Decoder().decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
 _contents = msgspec.json.Decoder(list[list[Block] | str | None]).decode
 _NO_BLOCK = Block()
@@ -96,6 +97,18 @@ def contents_of(raws: Sequence[Raw]) -> list[tuple[list[Block] | str, Sequence[F
     except (msgspec.DecodeError, RecursionError):
         return list(map(blocks_of, raws))
     return [(content or [] if type(content) is not str else content, ()) for content in found]
+
+
+def arguments_of(blocks: Sequence[Block]) -> str:
+    """The arguments of the calls among the blocks, however they are written: for a comparison."""
+    return "\0".join([_compact(block.input) for block in blocks if block.type in CALLS])
+
+
+def _compact(raw: Raw) -> str:
+    try:
+        return msgspec.json.encode(_json(raw)).decode()
+    except (msgspec.DecodeError, RecursionError):
+        return bytes(raw).decode("utf-8", "replace")
 
 
 def words_of(blocks: Sequence[Block]) -> str:

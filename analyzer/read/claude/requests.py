@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 
 import msgspec
 
 from analyzer.frames import REFUSED
-from analyzer.read.claude.blocks import Block, blocks_of, is_result, meaning, words_of
+from analyzer.read.at_once import NOBODYS, AtOnce, Held
+from analyzer.read.claude.blocks import CALLS, Block, arguments_of, blocks_of, is_result, meaning, words_of
 from analyzer.read.claude.bodies import Body, Record, Sentence, format_of, hosted_in, parallel_of, sentence_of
-from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, numbered
+from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, gist, numbered
 from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.members import listed
 from analyzer.read.rows import Rows
 from analyzer.read.values import Raw, first
 
+Append = Callable[[Conversation, Place], None]
+"""Append something to a conversation; the place is that of its record."""
 Counts = tuple[dict[str, int], dict[str, int]]
 """How many calls and results of an id came before."""
+
+
+_MOST_CALLS = 256
 
 
 class Asked(msgspec.Struct):
@@ -45,15 +52,90 @@ class Requests:
         self._cursor = cursor
         self._conversations = conversations
         self.waiting: Asked | None = None
+        self.at_once: AtOnce[Conversation] = AtOnce()
+        self.broke_off: Callable[[Conversation], None] = lambda _: None
+        """Called before a conversation goes on."""
+        self._calls: list[tuple[str, Place, Append]] = []
+        """Calls that may be of several conversations: the id, the record."""
         self._shown = b""
 
     def take(self, record: Record | Body, place: Place) -> None:
-        """Read a request and keep it; the one before has no response."""
+        """Read a request and keep it; the one before has no response so far."""
         self.flush(None)
         self._cursor.advance(place)
         listing = bytes(record.messages)
         conversation, known, new, digests = self._conversations.find(listing)
+        self.broke_off(conversation)
+        self._went_on(conversation, new, after=len(conversation.sent) if known == len(conversation.sent) else None)
+        self.at_once.ask(conversation)
+        self._cursor.advance(place)
         self.waiting = Asked(record, place, self._cursor.next, conversation, listing, known, new, digests)
+
+    def _went_on(self, conversation: Conversation, new: list[Sentence], *, after: int | None) -> None:
+        """A conversation goes on with these messages: what of them was said and not placed is its own."""
+        if self._calls:
+            resent = {block.id for each in new for block in each.blocks if block.type in CALLS}
+            resent.difference_update(conversation.emitted)  # those are placed
+            for call in list(self._calls):
+                if call[0] in resent:  # of several with one id the first
+                    resent.remove(call[0])
+                    self._calls.remove(call)
+                    self._append_call(call, conversation)
+        if after is not None and new and new[0].role == "assistant":
+            blocks = new[0].blocks
+            for held, owner in self.at_once.went_on(conversation, gist(blocks), arguments_of(blocks)):
+                self._release(held, owner)
+
+    def _release(self, held: Held[Conversation], conversation: Conversation) -> None:
+        here, back = self._cursor.place, self._cursor.next
+        self._cursor.move(held.place, held.event)
+        for append in held.append:
+            append(conversation, held.place)
+        self._cursor.move(here, back)
+
+    def keep(self, call_id: str, place: Place, append: Append) -> None:
+        """Keep a call that may be of several conversations until one of them resends it."""
+        self._calls.append((call_id, place, append))
+        if len(self._calls) > _MOST_CALLS:
+            self._leave(self._calls.pop(0))
+
+    def _leave(self, call: tuple[str, Place, Append]) -> None:
+        """A call that nobody resent stands alone."""
+        self._append_call(call, Conversation(f"reply-{call[1].event}"))
+
+    def _append_call(self, call: tuple[str, Place, Append], conversation: Conversation) -> None:
+        _, place, append = call
+        here, back = self._cursor.place, self._cursor.next
+        self._cursor.move(place, place.event + 1)
+        append(conversation, place)
+        self._cursor.move(here, back)
+
+    def place(self, placed: Callable[[Place], Place]) -> None:
+        """Say where the records lie of what is kept; called when their block was read."""
+        if self.waiting is not None:
+            self.waiting.place = placed(self.waiting.place)
+        self.at_once.place(placed)
+        self._calls = [(call_id, placed(place), append) for call_id, place, append in self._calls]
+
+    def alone(self, held: Held[Conversation]) -> None:
+        """A reply of which it was never known whose it is: it stands alone, with the tools that all had who asked."""
+        conversation = Conversation(f"reply-{held.event}")
+        tables = {each.table for each in held.among}
+        table = next(iter(tables)) if len(tables) == 1 else b""
+        if first(table) == b"[":
+            digest = self._rows.table(table, "anthropic")
+            self._rows.showings.append((held.event, conversation.session, "request", "all", digest, None))
+        self._release(held, conversation)
+        self._rows.faults.append((held.event, conversation.session, *NOBODYS))
+
+    def close(self) -> None:
+        """The source is at its end: append what waits and what was kept."""
+        self.flush(None)
+        for held in self.at_once.left():
+            self.alone(held)
+        kept, self._calls = self._calls, []
+        for each in kept:
+            self._leave(each)
 
     def flush(self, reply: str | None, *, accepted: bool | None = None) -> str | None:
         """Append the request that waits; the session it is of."""

@@ -64,6 +64,8 @@ class Conversation(msgspec.Struct, eq=False):
     emitted: Emitted = msgspec.field(default_factory=Emitted)
     """Its emissions."""
     table: bytes = b""
+    shape: str = ""
+    """Whose form of a table that is."""
     state: tuple[str | bool | None, ...] = ()
     """Model, parallel calls, text format, instructions."""
     wire: str | None = None

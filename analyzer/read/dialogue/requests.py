@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analyzer.frames import REFUSED
+from analyzer.read.at_once import NOBODYS, AtOnce, Held
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.dialogue.conversation import Conversation, Walk
 from analyzer.read.dialogue.made import Made
@@ -21,9 +22,19 @@ class Dialogue:
     """Appends the rows of conversations for the adapter of one source."""
 
     def __init__(
-        self, wire: str, rows: Rows, read: Callable[[bytes], Said], *, positional: bool = False, executed: bool = False
+        self,
+        wire: str,
+        rows: Rows,
+        read: Callable[[bytes], Said],
+        *,
+        positional: bool = False,
+        executed: bool = False,
+        apart: bool = False,
     ) -> None:
-        """`positional`: ids tell little; `executed`: results in requests are copies of those of who ran the calls."""
+        """`positional`: ids tell little; `executed`: results in requests are copies of those of who ran the calls.
+
+        `apart`: requests and replies may be records of their own, and those of several conversations come at once.
+        """
         self._wire = wire
         self._rows = rows
         self._read = read
@@ -32,7 +43,17 @@ class Dialogue:
         self._conversations = Conversations(wire, rows, read, positional=positional)
         self._sightings = Sightings(wire, rows)
         self._asked: Conversation | None = None
+        self._asked_in: int | None = None
+        """The record of the last request."""
         self._waiting = False
+        self._apart = apart
+        self._at_once: AtOnce[Conversation] = AtOnce()
+        self._replied: tuple[int, str | None, Conversation | None] = (-1, None, None)
+        """The record of the last reply, its id and its conversation."""
+        self._failed: str | None = None
+        """The session of the last failure."""
+        self.broke_off: Callable[[Conversation], None] = lambda _: None
+        """Called before a conversation goes on: what was streamed of its last reply is all that comes."""
         self._running: tuple[Conversation, Walk] | None = None
         self._count = 0
         self._table = b""
@@ -72,7 +93,8 @@ class Dialogue:
 
     def expect(self, asked: Conversation | None) -> None:
         """What comes next answers the last request of this conversation, or none that is known."""
-        self._asked, self._waiting = asked, asked is not None
+        self._at_once.drop(self._asked)
+        self._asked, self._asked_in, self._waiting = asked, None, asked is not None
 
     def forget(self) -> None:
         """What comes next answers no request that came before."""
@@ -86,6 +108,8 @@ class Dialogue:
         cursor.advance(place)
         conversation, known, said, digests = self._conversations.find(asked)
         before, session = len(conversation.digests), conversation.session
+        if self._apart and not own:
+            self._went_on(conversation, said if known == before else [])
         wire = conversation.wire = wire or conversation.wire
         if not own:
             self._settings(asked, cursor.event("request.create", "request", session, turn=self.turn), conversation)
@@ -97,7 +121,9 @@ class Dialogue:
         to = asked.to if asked.single or asked.to is None else f"{asked.to}/"
         self._messages(said, conversation, conversation.walk, to, known, own=own, wire=wire)
         self._conversations.sent(conversation, asked, known, digests)
-        self._asked, self._waiting = conversation, not own
+        self._asked, self._asked_in, self._waiting = conversation, place.event, not own
+        if self._apart and not own:
+            self._at_once.ask(conversation)
         return session
 
     @property
@@ -185,7 +211,7 @@ class Dialogue:
         if tools == conversation.table or (asked.own and not tools):
             return
         self._table = tools
-        conversation.table = tools
+        conversation.table, conversation.shape = tools, asked.shape
         to = None if opaque else asked.tools_to
         if first(tools) not in (b"[", b"{"):
             if tools not in (b"", b"null"):
@@ -209,12 +235,86 @@ class Dialogue:
         stage: str = "item",
         kind: str = "item",
         wire: str | None = None,
+        of: Conversation | None = None,
+        event: int | None = None,
     ) -> int:
-        """Append a reply of the model, one event; its number. `to` leads from the event to the message."""
-        conversation = self._asked
-        if conversation is None or not (self._waiting or conversation.replies):
-            conversation = self._asked = Conversation(self.name(reply or f"{self._wire}-reply"))
-        self._waiting = False
+        """Append a reply of the model, one event; its number. `to` leads from the event to the message.
+
+        `of` is its conversation, where that is known; else it may be kept until it is. `event` is the number to take
+        where other records were read since.
+        """
+
+        def append(conversation: Conversation, place: Place) -> None:
+            self._append(
+                *(said, place, conversation),
+                native=native,
+                to=to,
+                reply=reply,
+                stop=stop,
+                stage=stage,
+                kind=kind,
+                wire=wire,
+            )
+
+        here, back = self.cursor.place, self.cursor.next
+        late = event is not None and here.event != place.event
+        if event is None:
+            self.cursor.advance(place)
+        else:
+            self.cursor.move(place, event)
+        event, conversation = self.cursor.next, of or self.begun(reply, place)
+        if conversation is None and self.unsure(place):
+            gist, among = self._conversations.gist(said), self._at_once.open
+            full = self._at_once.hold(Held(place, event, gist, _arguments(said), among, [append]))
+            self.cursor.move(place, event + 1)
+            if full is not None:
+                self._belongs_to_none(full)
+        else:
+            if conversation is None:
+                conversation = self._asked = Conversation(self.name(reply or f"{self._wire}-reply"))
+                self._asked_in, self._waiting = None, False
+            append(conversation, place)
+        if late:
+            self.cursor.move(here, back)
+        return event
+
+    def unsure(self, place: Place) -> bool:
+        """Whether a reply that comes here may be of several conversations."""
+        return self._at_once.several and place.event != self._asked_in
+
+    def begun(self, reply: str | None, place: Place) -> Conversation | None:
+        """The conversation of a reply that comes here; None where it may be of several, or its request is unknown."""
+        asked = self._asked
+        record, name, conversation = self._replied
+        if place.event == self._asked_in or not self._apart or (asked is not None and self._asked_in is None):
+            found = asked if asked is not None and (self._waiting or asked.replies) else None
+        elif conversation is not None and (record == place.event or (reply is not None and reply == name)):
+            found = conversation
+        elif self.unsure(place):
+            return None
+        else:
+            found = next(iter(self._at_once.open), asked if asked is not None and asked.replies else None)
+        self._replied = (place.event, reply, found)
+        if found is not None:
+            self._waiting = self._waiting and found is not asked
+            self._at_once.answered(found)
+        return found
+
+    def _append(
+        self,
+        said: Said,
+        place: Place,
+        conversation: Conversation,
+        *,
+        native: str,
+        to: str,
+        reply: str | None,
+        stop: str | None,
+        stage: str,
+        kind: str,
+        wire: str | None,
+    ) -> None:
+        """Append a reply, whose conversation is known."""
         conversation.wire = wire or conversation.wire
         self.cursor.advance(place)
         session = conversation.session
@@ -232,7 +332,41 @@ class Dialogue:
         status = "refusal" if said.refused else stop if stage == "item" else None
         self._rows.messages.append((*row, status, said.text, "" if opaque else to + said.to, None))
         conversation.replies.append(self._conversations.gist(said))
-        return event
+
+    def _went_on(self, conversation: Conversation, said: list[Said]) -> None:
+        """A conversation goes on, with these messages after those that were sent before."""
+        self.broke_off(conversation)
+        if said and said[0].role == "assistant":
+            gist = self._conversations.gist(said[0])
+            for held, owner in self._at_once.went_on(conversation, gist, _arguments(said[0])):
+                self._release(held, owner)
+
+    def _release(self, held: Held[Conversation], conversation: Conversation) -> None:
+        here, back = self.cursor.place, self.cursor.next
+        self.cursor.move(held.place, held.event)
+        for append in held.append:
+            append(conversation, held.place)
+        self.cursor.move(here, back)
+
+    def _belongs_to_none(self, held: Held[Conversation]) -> None:
+        """A reply of which it was never known whose it is: it stands alone, with the tools that all had who asked."""
+        conversation = Conversation(self.name(f"{self._wire}-reply"))
+        tables = {each.table for each in held.among}
+        table = next(iter(tables)) if len(tables) == 1 else b""
+        if first(table) == b"[":
+            digest = self._rows.table(table, held.among[0].shape)
+            self._rows.showings.append((held.event, conversation.session, "request", "all", digest, None))
+        self._release(held, conversation)
+        self._rows.faults.append((held.event, conversation.session, *NOBODYS))
+
+    def place(self, placed: Callable[[Place], Place]) -> None:
+        """Say where the records lie of replies that are kept; called when their block was read."""
+        self._at_once.place(placed)
+
+    def close(self) -> None:
+        """The source is at its end: append the replies that were kept."""
+        for held in self._at_once.left():
+            self._belongs_to_none(held)
 
     def _answered(
         self, said: Said, conversation: Conversation, where: tuple[int, str, str, str], stage: str, *, opaque: bool
@@ -255,13 +389,28 @@ class Dialogue:
     def fail(self, place: Place, native: str = "error") -> int:
         """Append the failure of the request that waits."""
         self.cursor.advance(place)
-        if self._asked is not None:
-            self._asked.failed = True
-        self._waiting = False
-        return self.cursor.event(native, "error", self.session)[0]
+        asked, waiting = self._asked, self._at_once.open
+        if waiting and self._asked_in not in {None, place.event}:
+            asked = waiting[0] if len(waiting) == 1 else None
+        if asked is not None:
+            asked.failed = True
+            self._at_once.drop(asked)
+        self._waiting = self._waiting and asked is not self._asked
+        self._failed = None if asked is None else asked.session
+        return self.cursor.event(native, "error", self._failed)[0]
 
     def refused(self, call: Call, event: int, nth: int, to: str) -> None:
         """Append a call that stands in the failure `event`: the model made it, and the provider gave it to nobody."""
-        emission = f"refused {event} {nth}"
-        self._sightings.turn = self.turn
-        self._sightings.call(event, self.session or "", "item", emission, emission, emission, to, call)
+        emission, turn = f"refused {event} {nth}", self.turn
+
+        def append(session: str) -> None:
+            self._sightings.turn = turn
+            self._sightings.call(event, session, "item", emission, emission, emission, to, call)
+
+        if not self._at_once.also(event, lambda conversation, _: append(conversation.session)):
+            append(self._failed or self.name(f"{self._wire}-reply"))
+
+
+def _arguments(said: Said) -> str:
+    """The arguments of the calls in a message: they tell replies apart whose calls have the same ids."""
+    return "\0".join([call.text or "" for call in said.calls])

@@ -10,6 +10,7 @@ import msgspec
 
 from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Call, Said
+from analyzer.read.dialogue.conversation import Conversation
 from analyzer.read.members import held
 from analyzer.read.openai.messages import Function, ToolCall
 from analyzer.read.recover import Fault
@@ -112,8 +113,16 @@ class Pieces(msgspec.Struct):
     stop: str | None = None
     others: dict[int, Pieces] = {}
     """The other alternatives, by index."""
+    asked: Conversation | None = None
+    """What it answers, where that is known."""
+    session: str | None = None
     late: bool | None = None
     """Whether the first piece that came goes on with a call that nothing began; None before there was one."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all alternatives have ended."""
+        return self.stop is not None and all(each.stop is not None for each in self.others.values())
 
     def add(self, choices: Sequence[Choice]) -> None:
         """Put the next pieces to those before."""

@@ -1,0 +1,134 @@
+"""Two sessions that were logged at once into one file, record by record, are told as in files apart."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer import Audit, audit
+from analyzer.read import limits
+from analyzer.read.recording import Recording
+from tests.wires.bodies import Json, Writer, bedrock, gemini
+from tests.wires.every import WIRES
+from tests.wires.script import FOUND, GOOD, Call, Result, Session, Step
+
+Records = list[Any]
+
+
+def _apart(writer: Writer) -> Writer:
+    """The halves of each exchange as records of their own."""
+
+    def written(session: Session) -> Iterator[Json]:
+        for exchange in writer(session):
+            yield exchange["request"]
+            yield exchange["response"]
+
+    return written
+
+
+ALL: dict[str, Writer] = {
+    **WIRES,
+    "gemini, request and response apart": _apart(gemini),
+    "bedrock, request and response apart": _apart(bedrock),
+}
+#: These write streams of which most events name nothing: what cannot be told apart is told, and its calls are judged
+#: where a later request shows them.
+NAMELESS = {"anthropic-messages streamed"}
+#: A file of these is one session, or names none at all.
+ONE = {"codex-rollout", "openai-chat trajectory", "vercel-ai", "openai-responses streamed"}
+
+
+def _session(name: str) -> Session:
+    """A session without fault, with two calls at once in the middle."""
+    first, second = (Call(f"{name}_{nth}", arguments=GOOD.replace("7", nth)) for nth in "89")
+    steps = (
+        Step((Call(f"{name}_1"),), (Result(f"{name}_1"),)),
+        Step((first, second), (Result(first.id), Result(second.id, FOUND.replace("4", "5")))),
+        Step((Call(f"{name}_3", arguments=GOOD.replace("7", "3")),), (Result(f"{name}_3"),)),
+    )
+    return Session(name, steps, f"Done with {name}.")
+
+
+def _records(wire: str, name: str) -> Records:
+    """The records of a session; its turns have names of their own."""
+    records = json.dumps(list(ALL[wire](_session(name)))).replace('"t1"', f'"turn_{name}"')
+    return list(json.loads(records))
+
+
+def _in_turn(one: Records, other: Records) -> Records:
+    more = len(max(one, other, key=len))
+    return [record for at in range(more) for record in (*one[at : at + 1], *other[at : at + 1])]
+
+
+def _by_chance(seed: int) -> Callable[[Records, Records], Records]:
+    def woven(one: Records, other: Records) -> Records:
+        chance, left = random.Random(seed), [list(one), list(other)]
+        mixed = []
+        while any(left):
+            mixed.append(chance.choice([each for each in left if each]).pop(0))
+        return mixed
+
+    return woven
+
+
+def _one_late(one: Records, other: Records) -> Records:
+    """The second session begins within the first and ends behind it."""
+    middle = len(one) // 2 + 1
+    return one[:middle] + _in_turn(one[middle:], other)
+
+
+WOVEN = {"in turn": _in_turn, "late": _one_late, **{f"by chance {seed}": _by_chance(seed) for seed in range(6)}}
+
+
+def _audited(folder: Path, contracts: Path, *logs: Records) -> Audit:
+    folder.mkdir()
+    for number, log in enumerate(logs):
+        (folder / f"{number}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in log), encoding="utf-8")
+    made = audit([str(folder)], contracts=[str(contracts)])
+    assert (made.problems, made.unrecognised, made.crashed) == ([], [], [])
+    return made
+
+
+def _errors(made: Audit) -> list[tuple[Any, ...]]:
+    return made.findings.filter(severity="error").select("call_id", "slug", "message").rows()
+
+
+def _calls(made: Audit) -> Counter[tuple[Any, ...]]:
+    return Counter(made.frames["calls"].select("call_id", "name", "outcome").iter_rows())
+
+
+@pytest.mark.parametrize("woven", WOVEN)
+@pytest.mark.parametrize("wire", [wire for wire in ALL if wire not in ONE])
+def test_sessions_at_once_are_told_as_apart(wire: str, woven: str, contracts: Path, tmp_path: Path) -> None:
+    one, other = (_records(wire, name) for name in ("ash", "elm"))
+    apart = _audited(tmp_path / "apart", contracts, one, other)
+    together = _audited(tmp_path / "together", contracts, WOVEN[woven](one, other))
+    assert _errors(together) == _errors(apart) == []
+    assert _calls(together) == _calls(apart)
+    if wire not in NAMELESS:
+        assert together.summary["coverage"] == apart.summary["coverage"]
+    elif together.summary["coverage"] != apart.summary["coverage"]:
+        assert not together.findings.filter(rule="LOG003").is_empty()
+
+
+@pytest.mark.parametrize("wire", [wire for wire in ALL if "apart" in wire or "streamed" in wire])
+def test_sessions_at_once_are_the_same_in_blocks_of_any_size(
+    wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log.jsonl"
+    records = _by_chance(2)(_records(wire, "ash"), _records(wire, "elm"))
+    log.write_text("".join(f"{json.dumps(each)}\n" for each in records), encoding="utf-8")
+    whole = audit([str(log)])
+    for block, rows in ((70, 9), (1_000, 1)):
+        monkeypatch.setattr(limits, "BLOCK", block)
+        monkeypatch.setattr(Recording, "BLOCK", rows)
+        parts = audit([str(log)])
+        assert parts.findings.equals(whole.findings)
+        for name, frame in whole.frames.items():
+            assert parts.frames[name].equals(frame), name
