@@ -105,10 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return exits.USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "analyzer"
-        console.complain(error.format_message(), f"try '{command} --help'")
+        console.complain(error.format_message().rstrip("."), f"try '{command} --help'")
         return exits.USAGE
     except click.ClickException as error:
-        console.complain(error.format_message())
+        console.complain(error.format_message().rstrip("."))
         return exits.USAGE
     except AnalyzerError as error:
         console.complain(str(error), console.advice(error))

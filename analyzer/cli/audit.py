@@ -31,7 +31,7 @@ _CONFIDENCES = ("certain", "likely", "hint")
         "analyzer audit logs/ -o - -o audit.sarif -o ticket.md -o gitlab=codequality.json",
     ),
 )
-@logs.reading
+@logs.reading()
 @click.option(
     "--output-format",
     type=click.Choice(reports.FORMATS),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         "analyzer batch --store audits/ --output-format json logs/ | jq '.changes[] | select(.change == \"grew\")'",
     ),
 )
-@logs.reading
+@logs.reading()
 @click.option("--store", required=True, metavar="DIR", help="Where the history is kept, as Parquet; made if not there.")
 @click.option("--select", multiple=True, metavar="RULE", help="Only these: code, slug or family (ARG). Repeatable.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules. Repeatable.")

@@ -26,7 +26,7 @@ _ADVICE = "`analyzer show --session ID` lists what there is"
         "analyzer diff --session sess_1117_0803 --with sess_1117_0920 sample_traces",
     ),
 )
-@logs.reading
+@logs.reading("final_schema")
 @click.option("--call", "call_id", metavar="ID", help="This call, by its call id or its item id.")
 @click.option("--with", "other", metavar="ID", help="The other call, or with --session alone the other session.")
 @shared.output_format

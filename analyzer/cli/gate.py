@@ -18,7 +18,7 @@ from analyzer.cli.given import Given
         "analyzer gate run.ndjson | jq 'select(.execute | not)'",
     ),
 )
-@logs.reading
+@logs.reading("final_schema")
 @logs.output
 def command(
     *,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -42,62 +43,81 @@ def _keyed(ctx: click.Context, _: click.Parameter, file: str | None) -> str | No
 
 
 session = click.option("--session", metavar="ID", help="This session only.")
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("paths", metavar="PATH...", nargs=-1),
-    click.option(
+_OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "paths": click.argument("paths", metavar="PATH...", nargs=-1),
+    "contracts": click.option(
         "--contracts",
         multiple=True,
         metavar="FILE-OR-DIR",
         help="Contracts of the tools as they are executed: a map of tool names to schemas, a provider's tool table, "
         "or a folder of TOOL.arguments.json and TOOL.output.json. Repeatable.",
     ),
-    click.option(
+    "executed": click.option(
         "--executed",
         multiple=True,
         metavar="MODULE:NAME",
         help="The tools as Python has them: a function, a model, a map of tool names to these, or a list. It is "
         "imported, and so run. Repeatable.",
     ),
-    click.option("--final-schema", metavar="FILE", help="Schema of the final answer's object."),
-    click.option(
+    "final_schema": click.option("--final-schema", metavar="FILE", help="Schema of the final answer's object."),
+    "input_format": click.option(
         "--input-format",
         metavar="NAME",
         help="Ask this format first, whatever a file looks like; `analyzer formats` lists them.",
     ),
-    session,
-    click.option("--assert-formats", is_flag=True, help="Judge `format` as a constraint, not as a note."),
-    click.option(
+    "session": session,
+    "assert_formats": click.option(
+        "--assert-formats", is_flag=True, help="Judge `format` as a constraint, not as a note."
+    ),
+    "redact": click.option(
         "--redact/--no-redact",
         default=True,
         expose_value=False,
         callback=_redact,
         help="Hide credentials in all that is written, or not; hidden unless this is asked for.",
     ),
-    click.option(
+    "redact_key": click.option(
         "--redact-key",
         metavar="FILE",
         expose_value=False,
         callback=_keyed,
         help="A file of at least 16 bytes: hidden credentials carry a hash keyed with it, so that equal ones are seen.",
     ),
-    click.option(
+    "config": click.option(
         "--config",
         metavar="FILE",
         is_eager=True,
         callback=_configured,
         help="Settings; else the nearest analyzer.toml, or pyproject.toml with [tool.analyzer].",
     ),
-)
+}
 
 no_color = click.option("--no-color", is_flag=True, help="No colour, even on a terminal; NO_COLOR does the same.")
 output = click.option("-o", "output", metavar="FILE", help="Write here, whole or not at all.")
 
 
-def reading(command: F, *, own: Callable[[Any], Any] = session) -> F:
-    """Add the parameters of Given to a command; `own` is what it means by --session."""
-    for option in reversed(_OPTIONS):
-        command = (own if option is session else option)(command)
-    return command
+#: What a parameter of Given is in a command that does not offer it.
+_LEFT_OUT: dict[str, Any] = {"contracts": (), "executed": (), "final_schema": None, "assert_formats": False}
+
+
+def reading(*without: str, own: Callable[[Any], Any] = session) -> Callable[[F], F]:
+    """Add the parameters of Given to a command; `own` is what it means by --session.
+
+    `without` are those that change nothing about its answer: an option that does nothing is not offered.
+    """
+    left_out = {name: _LEFT_OUT[name] for name in without}
+
+    def add(command: F) -> F:
+        @wraps(command)
+        def given_all(**given: Any) -> Any:
+            return command(**given, **left_out)
+
+        for name, option in reversed(_OPTIONS.items()):
+            if name not in left_out:
+                given_all = (own if name == "session" else option)(given_all)
+        return cast("F", given_all)
+
+    return add
 
 
 def audited(

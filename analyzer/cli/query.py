@@ -27,7 +27,7 @@ _WIDEST = 500
     ),
 )
 @click.argument("expression", metavar="EXPRESSION")
-@logs.reading
+@logs.reading()
 @click.option(
     "--over",
     type=click.Choice(("events", "calls", "results", "findings")),

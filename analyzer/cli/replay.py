@@ -21,7 +21,7 @@ from analyzer.errors import UsageError
         "analyzer replay --against new_tools/ --output-format json logs/",
     ),
 )
-@logs.reading
+@logs.reading("final_schema")
 @click.option(
     "--against",
     multiple=True,

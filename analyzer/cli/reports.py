@@ -35,7 +35,7 @@ STDOUT = "-"
 
 
 class Report(NamedTuple):
-    """One report: its format, the file it goes to (None: standard output), and an ending that names no format."""
+    """One report: its format, the file it goes to (None: standard output), and what of its name names no format."""
 
     format: str
     file: str | None
@@ -73,6 +73,8 @@ def _report(output: str, chosen: str | None, usual: str) -> Report:
     name = output.lower()
     ending = max((each for each in ENDINGS if name.endswith(each)), key=len, default=None)
     strange = os.path.splitext(output)[1]  # noqa: PTH122 - the text of an option, not yet a file
+    if name in FORMATS:  # who writes `-o html` wants a page
+        strange = "a file without an ending"
     return Report(chosen or (ENDINGS[ending] if ending else usual), output, "" if ending or chosen else strange)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         "analyzer show --verify evidence.zip logs/",
     ),
 )
-@logs.reading
+@logs.reading()
 @click.option("--turn", metavar="ID", help="The events of this turn.")
 @click.option("--call", "call_id", metavar="ID", help="This call, by its call id or its item id, beside its schema.")
 @click.option(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from typing import Unpack
 
 import click
@@ -24,8 +23,7 @@ _PRINT = "`analyzer audit` and `analyzer show` print the same"
         "analyzer tui saved/",
     ),
 )
-@partial(
-    logs.reading,
+@logs.reading(
     own=click.option("--session", metavar="ID", help="Go straight to this session; the others are there too."),
 )
 @click.option("--follow", is_flag=True, help="Read on when a log grows.")

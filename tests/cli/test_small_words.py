@@ -68,3 +68,39 @@ def test_the_next_command_takes_no_log_for_an_option(log: str, capsys: Caught) -
     following = capsys.readouterr().out.splitlines()[-1].split()
     assert (following[0], following[-2:]) == ("analyzer", ["--", "-v.jsonl"])
     assert main(following[1:]) == 0
+
+
+def test_a_file_named_like_a_format_is_told(log: str, capsys: Caught) -> None:
+    main(["audit", "-o", "html", log])
+    assert "names no format, text is written; say FORMAT=FILE" in capsys.readouterr().err
+    main(["audit", "-o", "report", "-o", "html=html", log])
+    assert "names no format" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("gate",), "--final-schema"),
+        (("replay", "--against", "x.json"), "--final-schema"),
+        (("diff",), "--final-schema"),
+        (("contracts", "list"), "--final-schema"),
+        (("contracts", "tighten"), "--final-schema"),
+        (("contracts", "diff", "a", "b"), "--final-schema"),
+        *((("contracts", each), name) for each in ("lint", "pin") for name in ("--contracts", "--executed")),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    command: tuple[str, ...], option: str, log: str, capsys: Caught
+) -> None:
+    assert main([*command, option, "x.json", log]) == 2
+    told = capsys.readouterr().err
+    assert f"No such option '{option}'" in told
+    assert ".;" not in told
+
+
+def test_settings_may_hold_what_a_command_has_no_use_for(log: str, tmp_path: Path, capsys: Caught) -> None:
+    settings = tmp_path / "analyzer.toml"
+    settings.write_text('final_schema = "final.json"\nassert_formats = true\n', encoding="utf-8")
+    for command in (["gate"], ["contracts", "list"], ["contracts", "lint"]):
+        assert main([*command, "--config", str(settings), log]) != 2
+    assert "final.json" not in capsys.readouterr().err

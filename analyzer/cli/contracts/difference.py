@@ -31,7 +31,7 @@ _MOST_PAYLOADS = 2_000
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@logs.reading
+@logs.reading("final_schema", "assert_formats")
 @click.option(
     "--role",
     type=click.Choice(("arguments", "output")),

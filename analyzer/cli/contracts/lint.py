@@ -28,7 +28,7 @@ _STATUS = {"error": ("error",), "warning": ("error", "warning"), "info": ("error
         "analyzer contracts lint sample_traces",
     ),
 )
-@logs.reading
+@logs.reading("contracts", "executed", "final_schema", "assert_formats")
 @click.option(
     "--fail-on",
     type=click.Choice(exits.FAIL_ON),

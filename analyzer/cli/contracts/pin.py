@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         "analyzer contracts pin --into pins --update new_logs/",
     ),
 )
-@logs.reading
+@logs.reading("contracts", "executed", "final_schema", "assert_formats")
 @click.option("--into", "folder", metavar="DIR", required=True, help="The folder of the pins, one JSON file per tool.")
 @click.option("--check", "checking", is_flag=True, help="Write nothing; end with status 1 where something has drifted.")
 @click.option("--update", is_flag=True, help="Replace pins by the newest definition that was advertised.")

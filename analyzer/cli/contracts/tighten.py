@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         "analyzer replay --against tighter.json sample_traces",
     ),
 )
-@logs.reading
+@logs.reading("final_schema")
 @click.option(
     "--tool", "tools", multiple=True, metavar="NAME[@N]", help="This tool only, at the Nth of its versions. Repeatable."
 )

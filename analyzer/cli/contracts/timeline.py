@@ -20,7 +20,7 @@ from analyzer.cli.given import Given
         "analyzer contracts list --output-format json logs/",
     ),
 )
-@logs.reading
+@logs.reading("final_schema")
 @shared.output_format
 @logs.no_color
 def command(*, form: str, no_color: bool, **given: Unpack[Given]) -> int:
