@@ -202,8 +202,8 @@ class _Teller:
         return _MARK.format(len(self.letters) - 1)
 
     def arguments(self, text: str) -> Any:
-        if text.startswith("text "):
-            return text.removeprefix("text ")
+        if text == "text" or text.startswith("text "):
+            return text[5:]
         return self.letter_by_letter(text or "{}")
 
     def text(self, text: str) -> Any:

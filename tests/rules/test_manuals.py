@@ -69,6 +69,14 @@ def test_a_manual_that_cannot_run_has_tests_on_frames(rule: Rule) -> None:
 
 
 @runnable
+@pytest.mark.parametrize("name", ["Bad", "Good"])
+def test_records_can_be_read_where_this_is_not_the_matter(rule: Rule, name: str) -> None:
+    """What cannot be read is not looked at, and nothing is found in it."""
+    for line in tell(block(rule, name)).log.splitlines() if rule.code not in ("LOG001", "LOG002") else ():
+        json.loads(line)
+
+
+@runnable
 def test_bad_is_found(rule: Rule, tmp_path: Path) -> None:
     assert rule.slug in slugs_found(tell(block(rule, "Bad")), tmp_path)
 
