@@ -81,7 +81,7 @@ def _found(folder: Path, *logs: Iterable[str]) -> list[Said]:
 
 def _said(row: dict[str, Any]) -> Said:
     pointer = (row["location"] or {}).get("pointer")
-    return Said(*(pointer if name == "pointer" else row[name] for name in Said._fields))
+    return Said(**{name: pointer if name == "pointer" else row[name] for name in Said._fields})
 
 
 @pytest.fixture(scope="module")
