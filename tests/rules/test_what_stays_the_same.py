@@ -80,8 +80,8 @@ def _found(folder: Path, *logs: Iterable[str]) -> list[Said]:
 
 
 def _said(row: dict[str, Any]) -> Said:
-    pointer = (row["location"] or {}).get("pointer")
-    return Said(**{name: pointer if name == "pointer" else row[name] for name in Said._fields})
+    told = row | {"pointer": (row["location"] or {}).get("pointer")}
+    return Said._make(told[name] for name in Said._fields)
 
 
 @pytest.fixture(scope="module")
