@@ -69,19 +69,17 @@ class AtOnce(Generic[C]):
     def drop(self, conversation: C | None) -> None:
         """No reply to this conversation's request is expected, or it has come."""
         if self._open:
-            self._open = [each for each in self._open if each.conversation is not conversation]
+            self._open = [each for each in self._open if each.conversation != conversation]
 
     def answered(self, conversation: C) -> None:
         """The reply to its request has come."""
         if not self._open:
             return
         for each in self._open:
-            if each.conversation is conversation:
+            if each.conversation == conversation:
                 break
             each.overtaken += 1
-        self._open = [
-            each for each in self._open if each.conversation is not conversation and each.overtaken < _OVERTAKEN
-        ]
+        self._open = [each for each in self._open if each.conversation != conversation and each.overtaken < _OVERTAKEN]
 
     def hold(self, held: Held[C]) -> Held[C] | None:
         """Keep a reply, or one more alternative of it; where there are too many, the first is given back."""
@@ -103,16 +101,25 @@ class AtOnce(Generic[C]):
 
         They are its own, and those that only one other request is left for.
         """
-        alike = [each for each in self._held if each.says == says and any(one is conversation for one in each.among)]
+        alike = [each for each in self._held if each.says == says and conversation in each.among]
         found = next((each for each in alike if each.exactly == exactly), alike[0] if len(alike) == 1 else None)
-        while found is not None:
-            self._held.remove(found)
+        return iter(()) if found is None else self.known(found, conversation)
+
+    def known(self, found: Held[C], conversation: C) -> Iterator[tuple[Held[C], C]]:
+        """It is known whose a reply is: this one, and those that only one other request is left for."""
+        left: Held[C] | None = found
+        while left is not None:
+            self.remove(left)
             self.answered(conversation)
-            yield found, conversation
+            yield left, conversation
             for each in self._held:
-                each.among = [one for one in each.among if one is not conversation]
-            found = next((each for each in self._held if len(each.among) == 1), None)
-            conversation = found.among[0] if found is not None else conversation
+                each.among = [one for one in each.among if one != conversation]
+            left = next((each for each in self._held if len(each.among) == 1), None)
+            conversation = conversation if left is None else left.among[0]
+
+    def remove(self, held: Held[C]) -> None:
+        """It is kept no longer."""
+        self._held.remove(held)
 
     def left(self) -> list[Held[C]]:
         """The replies of which it was never known, at the end of the source."""

@@ -15,7 +15,7 @@ from analyzer.errors import InputError
 from analyzer.frames import RECORDED, SOURCES, Frames, no_rows
 from analyzer.read.spilled import large
 from analyzer.read.spilled.housing import Homes, apart, firsts_of, turns_of
-from analyzer.read.spilled.spill import NOTHING_BEFORE, Shift, Spill, Spilled, split, weight_of, without
+from analyzer.read.spilled.spill import NOTHING_BEFORE, Shift, Spill, Spilled, in_order, split, weight_of, without
 
 LIMIT = 300_000
 """Events held in memory, some 0.4 GB; 2 KB of texts count as one."""
@@ -154,7 +154,7 @@ class Recording:
 
 
 def _concat(held: list[Frames]) -> Frames:
-    return {name: pl.concat([frames[name] for frames in held] or [no_rows(name)]) for name in RECORDED}
+    return {name: in_order(pl.concat([frames[name] for frames in held] or [no_rows(name)])) for name in RECORDED}
 
 
 def _together(frames: Frames, others: Frames) -> Frames:

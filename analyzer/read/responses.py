@@ -40,6 +40,7 @@ class Responses(RecordAdapter[Record]):
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Results carry no success flag: a failed call looks like any other unless its text says so.",
+        "Of requests that wait at once, logged apart from their responses, a response that is not resent stands alone.",
         "What came of a batch is joined to its input by `custom_id`, where the input is read before it.",
         "What the server keeps of a conversation is not in the requests: a result of an unrecorded call has no place.",
         "Without the requests nothing says which calls were answered: open calls are not counted as unanswered.",
@@ -98,9 +99,9 @@ class Responses(RecordAdapter[Record]):
         return super().read(block)
 
     def close(self) -> None:
-        """The request that waits and the stream that was cut are appended."""
+        """The request that waits, the stream that was cut and the responses that were kept are appended."""
         self._streaming.end()
-        self._transcript.flush(None)
+        self._transcript.close()
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         del raw

@@ -14,8 +14,9 @@ import pytest
 from analyzer import Audit, audit
 from analyzer.read import limits
 from analyzer.read.recording import Recording
-from tests.wires.bodies import Json, Writer, bedrock, gemini
+from tests.wires.bodies import Json, Writer, bedrock, gemini, responses
 from tests.wires.every import WIRES
+from tests.wires.histories import responses_chained
 from tests.wires.script import FOUND, GOOD, Call, Result, Session, Step
 
 Records = list[Any]
@@ -34,6 +35,8 @@ def _apart(writer: Writer) -> Writer:
 
 ALL: dict[str, Writer] = {
     **WIRES,
+    "openai-responses, request and response apart": _apart(responses),
+    "openai-responses chained, request and response apart": _apart(responses_chained),
     "gemini, request and response apart": _apart(gemini),
     "bedrock, request and response apart": _apart(bedrock),
 }
@@ -41,7 +44,7 @@ ALL: dict[str, Writer] = {
 #: where a later request shows them.
 NAMELESS = {"anthropic-messages streamed"}
 #: A file of these is one session, or names none at all.
-ONE = {"codex-rollout", "openai-chat trajectory", "vercel-ai", "openai-responses streamed"}
+ONE = {"codex-rollout", "openai-chat trajectory", "vercel-ai"}
 
 
 def _session(name: str) -> Session:

@@ -139,9 +139,11 @@ class Streaming:
         else:
             self.end()
         session = self._transcript.begin(body)
-        stream = self.open = Stream(body.id, session, body.created_at)
+        stream = self.open = Stream(body.id, session, body.created_at, unsure=self._transcript.unsure)
         if native is not None:
             event, opaque = self._transcript.cursor.event(native, "session", session, when=stream.when)
+            if stream.unsure:
+                return stream
             self._transcript.tell(body, event, session, None)
             self._transcript.tools(body.tools, event, session, 1, None if opaque else "/response/tools")
             self._transcript.chains.replied(session, body.id)
@@ -152,6 +154,9 @@ class Streaming:
     ) -> None:
         """An item is whole: append what was streamed of it where that differs, and then the item."""
         held = stream.held.pop(key, None) or self._together.placed(item)
+        if stream.unsure:
+            stream.done[key] = item
+            return
         emission = held.item.id if held is not None and held.item.id is not None else item.id
         at = self._transcript.output(
             event, stream.session, stream.response, key if isinstance(key, int) else None, opaque=opaque
@@ -178,8 +183,12 @@ class Streaming:
     def _completed(self, body: Record, native: str, stream: Stream) -> None:
         """The end of a response: what its items say that was not said before."""
         end, _ = self._transcript.cursor.event(native, "session", stream.session, when=stream.when)
-        self._transcript.tell(body, end, stream.session, text_of(body.status) or native.removeprefix("response."))
         items, faults = items_of(body.output)
+        if stream.unsure:
+            self._transcript.hold(body, items or [*stream.done.values()], faults, "/response" if items else None)
+            self.open = self._together.others.pop() if self._together.others else None
+            return
+        self._transcript.tell(body, end, stream.session, text_of(body.status) or native.removeprefix("response."))
         for fault in faults:
             self._transcript.rows.faults.append(
                 (end, stream.session, fault.fault, f"/response/output{fault.pointer}", fault.detail, None)
@@ -208,12 +217,23 @@ class Streaming:
 
     def _over(self, stream: Stream) -> None:
         """What was begun and never finished is shown as far as it came."""
+        if stream.unsure:
+            begun = [each for each in stream.held.values() if (each.item.type or "").endswith("_call")]
+            items = [*stream.done.values(), *(_as_it_came(each) for each in begun)]
+            self._transcript.hold(Record(id=stream.response, status=Raw(b'"in_progress"')), items, [], None)
+            self.open = self._together.others.pop() if self._together.others else None
+            return
         for held in stream.held.values():
             if held.item.type is not None and held.item.type.endswith("_call"):
                 item = msgspec.structs.replace(held.item, status="in_progress")
                 self._streamed(item, held.text(), stream, held.event, "" if held.opaque else "/item/arguments", item.id)
         self._transcript.answered(stream.session, stream.response)
         self.open = self._together.others.pop() if self._together.others else None
+
+
+def _as_it_came(held: Held) -> Item:
+    raw = Raw(msgspec.json.encode(held.text()))
+    return msgspec.structs.replace(held.item, arguments=raw, input=raw, status="in_progress")
 
 
 def _key(chunk: Piece | Record) -> Key:

@@ -54,6 +54,8 @@ class Stream:
     """Ids of the items that were begun in it."""
     last: int | None = None
     """The number of its last event."""
+    unsure: bool = False
+    """Whether it may answer one of several requests: what it says is kept until that is known."""
 
     def reach(self, number: int | None) -> None:
         """Take note of the number of an event."""

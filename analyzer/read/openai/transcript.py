@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
 from analyzer.frames import REFUSED
+from analyzer.read.at_once import NOBODYS, AtOnce, Held
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.ledger import Ledger, Recent
 from analyzer.read.openai.bodies import Record
@@ -67,6 +69,12 @@ class Transcript:
         self.items = Items(wire, rows, ledger, shape="responses")
         self.chains = Chains(ledger)
         self.pending: Pending | None = None
+        self.at_once: AtOnce[str] = AtOnce()
+        """The sessions of requests before it that wait."""
+        self.unsure = False
+        """Whether the response that began last may be of several requests."""
+        self._kept: dict[str, Held[str]] = {}
+        """Responses that are, by their ids and those of their items."""
         self._ledger = ledger
         self._sessions: Recent[str | None, _Session] = Recent()
         self._shown: Recent[str | None, _Shown] = Recent(50_000)  # by session; they hold whole tables
@@ -94,8 +102,7 @@ class Transcript:
 
     def request(self, record: Record, place: Place, *, accepted: bool | None = None) -> None:
         """Keep a request until its response says which session it began."""
-        if self.pending is not None:
-            self.flush(None)
+        self._wait()
         self.cursor.move(place, max(self.cursor.next, place.event))
         chained = record.previous_response_id is not None or record.conversation
         session = conversation_of(record.conversation) or self.chains.named(record.previous_response_id)
@@ -111,7 +118,70 @@ class Transcript:
             items, faults = items_of(text if not size else b"[" + text[size + 1 :])
             if session is None:
                 session = self.chains.of_items(items)
+        if self._kept:
+            session = self._went_on(session, record.previous_response_id, items)
         self.pending = Pending(record, text, items, faults, place, self.cursor.next, session, skipped, accepted)
+
+    def _wait(self) -> None:
+        """The response to the request that waits has not come so far: another one comes first."""
+        if self.pending is not None and (session := self.flush(None)) is not None:
+            self.at_once.ask(session)
+
+    def _went_on(self, session: str | None, response: str | None, items: list[Item]) -> str | None:
+        """A request goes on from a response that was kept, which is known by its id or by what is resent of it."""
+        names = [response, *(name for item in items for name in (item.call_id, item.id))]
+        held = next((self._kept[name] for name in names if name is not None and name in self._kept), None)
+        if held is None:
+            return session
+        if session is not None and session in held.among:
+            for each, owner in self.at_once.known(held, session):
+                self._release(each, owner)
+            return session
+        self.at_once.remove(held)
+        self._alone(held)
+        return session or held.exactly
+
+    def hold(self, record: Record, items: Sequence[Item], faults: Sequence[Fault], to: str | None = "") -> None:
+        """Keep a response that may be of several requests until one resends what it says.
+
+        `to` leads to its body; None where its items stand elsewhere.
+        """
+        here, event = self.cursor.place, self.cursor.next
+        opaque = here.opaque or to is None
+        place = msgspec.structs.replace(here, pointer=here.pointer + ("" if opaque else to or ""), opaque=opaque)
+        name = record.id or f"reply {event}"
+
+        def append(session: str, _: Place) -> None:
+            self._session(session).asked = True
+            self._respond(record, session, items, faults)
+
+        held = Held(place, event, 0, name, self.at_once.open, [append])
+        full = self.at_once.hold(held)
+        self.cursor.move(here, event + 1 + len(items))
+        for each in (name, *(named for item in items for named in (item.call_id, item.id))):
+            if each is not None:
+                self._kept.setdefault(each, held)
+        if full is not None:
+            self._alone(full)
+
+    def _release(self, held: Held[str], session: str) -> None:
+        self._kept = {name: each for name, each in self._kept.items() if each is not held}
+        here, back = self.cursor.place, self.cursor.next
+        self.cursor.move(held.place, held.event)
+        for append in held.append:
+            append(session, held.place)
+        self.cursor.move(here, back)
+
+    def _alone(self, held: Held[str]) -> None:
+        """A response of which it was never known whose it is."""
+        self._release(held, held.exactly)
+        self.rows.faults.append((held.event, held.exactly, *NOBODYS))
+
+    def close(self) -> None:
+        """The source is at its end: append what waits and what was kept."""
+        self.flush(None)
+        for held in self.at_once.left():
+            self._alone(held)
 
     def flush(self, session: str | None, *, accepted: bool | None = None, when: float | None = None) -> str | None:
         """Append the request that waits, as part of `session` where its own words name none; the session it got."""
@@ -128,7 +198,7 @@ class Transcript:
     def _ask(self, pending: Pending, session: str | None, *, accepted: bool | None, when: float | None) -> str:
         record, text, items = pending.record, pending.text, pending.items
         chained = record.previous_response_id is not None or bool(record.conversation)
-        session = pending.session or session or f"request-{blake2b(text, digest_size=6).hexdigest()}"
+        session = pending.session or session or _unnamed(text)
         native = "request.continue" if chained else "request.create"
         event, opaque = self.cursor.event(native, "request", session, when=when)
         known = self._session(session)
@@ -225,17 +295,35 @@ class Transcript:
         before = record.previous_response_id
         if session is None and before is not None:
             session = self.chains.named(before)
+        self.unsure = self._is_unsure(record, session)
+        if self.unsure:
+            self._wait()
+            return None
         pending = self.pending
         if pending is not None:
             asked = pending.record.previous_response_id
-            if asked is not None and before is not None and asked != before:
-                self.flush(None)  # a response to another request
+            other = asked is not None and before is not None and asked != before
+            if other or (session is not None and pending.session not in {None, session}):
+                self._wait()  # a response to another request
             else:
                 pending.session = session or pending.session
                 session = self.flush(record.id, when=record.created_at)
+        elif session is None and record.id not in self._ledger.owners:
+            session = next(iter(self.at_once.open), None)
         if session is None:
             session = self.chains.named(record.id)
+        if session is not None:
+            self.at_once.answered(session)
         return session
+
+    def _is_unsure(self, record: Record, session: str | None) -> bool:
+        """Whether a response that names no session, or the one that is given, may be of several requests."""
+        pending, waiting = self.pending, set(self.at_once.open)
+        if session is not None or not waiting or record.id in self._ledger.owners:
+            return False
+        if pending is not None:
+            waiting.add(pending.session or _unnamed(pending.text))
+        return len(waiting) > 1 and (pending is None or pending.place.event != self.cursor.place.event)
 
     def belongs(self, response: str, session: str) -> None:
         """A response that comes next is of a session that asked for it elsewhere."""
@@ -245,11 +333,17 @@ class Transcript:
     def response(self, record: Record) -> None:
         """A whole response."""
         session = self.begin(record)
+        items, faults = items_of(record.output)
+        if self.unsure:
+            self.hold(record, items, faults)
+        else:
+            self._respond(record, session, items, faults)
+
+    def _respond(self, record: Record, session: str | None, items: Sequence[Item], faults: Sequence[Fault]) -> None:
         event, opaque = self.cursor.event("response", "session", session, when=record.created_at)
         status = text_of(record.status)
         self.tell(record, event, session, status)
         self.tools(record.tools, event, session, 1, None if opaque else "/tools")
-        items, faults = items_of(record.output)
         for fault in faults:
             self.rows.faults.append((event, session, fault.fault, f"/output{fault.pointer}", fault.detail, fault.at))
         self.chains.replied(session, record.id, items)
@@ -323,3 +417,8 @@ class Transcript:
         if same is None:
             same = self._same[key] = same_tools(shown.text, text)
         return same
+
+
+def _unnamed(text: bytes) -> str:
+    """The session of a request with this input, where nothing names it."""
+    return f"request-{blake2b(text, digest_size=6).hexdigest()}"

@@ -280,7 +280,7 @@ class Lot:
             if self.left and piece.part >= 0:
                 mine = mine.filter(~_of(self.left))
             found[piece.frame].append(mine)
-        return without({name: _in_order(pl.concat(pieces)) for name, pieces in found.items()}, self.strange)
+        return without({name: in_order(pl.concat(pieces)) for name, pieces in found.items()}, self.strange)
 
     def _slice(self, frame: pl.DataFrame) -> pl.DataFrame:
         assert self.slices is not None
@@ -313,14 +313,15 @@ class Large:
         found: dict[str, list[pl.DataFrame]] = {name: [schema.to_frame()] for name, schema in RECORDED.items()}
         for name, rows in self.frames():
             found[name].append(rows)
-        return {name: _in_order(pl.concat(pieces)) for name, pieces in found.items()}
+        return {name: in_order(pl.concat(pieces)) for name, pieces in found.items()}
 
 
 def _of(sessions: Iterable[str | None]) -> pl.Expr:
     return pl.col("session").is_in(pl.Series(list(sessions), dtype=pl.String).implode(), nulls_equal=True)
 
 
-def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+def in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame sorted by event, if it has events: some rows are appended late."""
     if "event" not in frame.columns or frame["event"].is_sorted():
         return frame
     return frame.sort("event", maintain_order=True)
