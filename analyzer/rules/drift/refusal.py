@@ -148,7 +148,9 @@ def _places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
     if isinstance(value, dict):
         for name, inner in value.items():
             yield (*path, name), name
-            yield from _places(inner, (*path, name))
+            if isinstance(inner, dict | list):
+                yield from _places(inner, (*path, name))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _places(inner, (*path, index))
+            if isinstance(inner, dict | list):
+                yield from _places(inner, (*path, index))
