@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,42 @@ def test_a_cut_cassette_is_read_up_to_the_cut(tmp_path: Path) -> None:
     found = audit([str(path)])
     assert found.frames["calls"].height == 1
     assert found.inputs[0]["unreadable"] == 1
+
+
+def test_of_a_broken_cassette_the_other_interactions_are_read(tmp_path: Path) -> None:
+    whole = (SAMPLES / f"{NAME}.cassette.yaml").read_text()
+    at = whole.index("- request")
+    path = tmp_path / "broken.yaml"
+    path.write_text(whole[:at] + '- request:\n    body: "never ended\n  response: }\n' + whole[at:])
+    found = audit([str(path)])
+    assert found.frames["calls"].select("name", "outcome").rows() == [("read_moisture", "unknown")]
+    assert (found.inputs[0]["records"], found.inputs[0]["unreadable"]) == (3, 1)
+    (fault,) = found.findings.filter(pl.col("rule") == "LOG001").to_dicts()
+    assert fault["location"]["pointer"] == "/interactions/0"
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_interactions_may_share_what_they_hold(tmp_path: Path, cut: bool) -> None:
+    whole = (SAMPLES / f"{NAME}.cassette.yaml").read_text()
+    one, two = [at.start() for at in re.finditer(r"(?m)^- request:", whole)]
+    shared = whole.replace("- request:\n", "- request: &asked\n", 1)
+    end = "- request: *asked\n  response: {status" + ("" if cut else ": {code: 500}}\nversion: 1\n")
+    path = tmp_path / "shared.yaml"
+    path.write_text(shared[: two + len(" &asked")] + end)
+    assert one < two
+    found = audit([str(path)])
+    assert found.frames["calls"].height == 1
+    assert (found.inputs[0]["records"], found.inputs[0]["unreadable"]) == (2, int(cut))
+
+
+def test_items_of_a_cassette_may_be_indented(tmp_path: Path) -> None:
+    head, body = (SAMPLES / f"{NAME}.cassette.yaml").read_text().split("interactions:\n")
+    body, end = body.split("version:")
+    path = tmp_path / "indented.yaml"
+    path.write_text(f"{head}interactions: # of a day\n\n{textwrap.indent(body, '  ')}version:{end}")
+    found = audit([str(path)])
+    assert found.frames["calls"].height == 1
+    assert (found.inputs[0]["records"], found.inputs[0]["unreadable"]) == (2, 0)
 
 
 def test_a_cassette_of_endless_aliases_is_refused_in_time(tmp_path: Path) -> None:

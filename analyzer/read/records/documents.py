@@ -10,7 +10,7 @@ import msgspec
 from analyzer.read import limits
 from analyzer.read.records.block import Block, is_utf8
 from analyzer.read.records.spans import BEHIND, NEXT, is_record, spans
-from analyzer.read.sources import archives
+from analyzer.read.sources import archives, cassettes
 from analyzer.read.sources.transport import Digest, Readable
 
 _AT_ONCE = 1 << 15  # elements in one block: the rows of millions take many times the bytes of the document
@@ -35,9 +35,8 @@ def document(stream: Readable, digest: Digest, kind: str) -> Iterator[Block]:
     at = ""
     elements: Sequence[bytes | msgspec.Raw]
     if kind == "yaml":
-        at, listed, rest = archives.cassette(text)
-        torn, utf8 = rest is not None, True
-        elements = [*listed] if rest is None else [*listed, rest]
+        at, elements, torn = cassettes.cassette(text)
+        utf8 = True
     else:
         found, torn, end = _elements(text)
         archive = None if found is not None else archives.entries(text)
