@@ -64,6 +64,13 @@ class Adapter(ABC):
         Records that are not JSON are among them. An unknown type or member is kept, never fatal.
         """
 
+    def remembered(self) -> Any:
+        """What it remembers so far, for `forget`; None where that cannot be had."""
+        return None
+
+    def forget(self, since: Any) -> None:  # noqa: B027 - of most nothing is asked
+        """Forget what it has seen since it remembered this: the block that broke it is read again, record by record."""
+
     def close(self) -> None:  # noqa: B027 - most hold nothing back
         """The source is at its end: append what was held back."""
 

@@ -81,6 +81,8 @@ class ClaudeCode(Adapter):
         self._boundary: tuple[int, str | None, str | None] | None = None
         self._sessions: list[str | None] = []
         self._branches = Branches()
+        self._new: list[str | None] = []
+        """The sessions that began in this block."""
 
     @staticmethod
     def knows(record: Any) -> bool:
@@ -97,6 +99,19 @@ class ClaudeCode(Adapter):
     def close(self) -> None:
         """A compaction without a summary behind it."""
         self._compacted(None)
+
+    def remembered(self) -> tuple[Any, ...]:
+        """Its place in the file; see `Adapter.remembered`. Whose a row is holds when it is read again."""
+        self._new = []
+        at = self._session, self._named, self._when, self._told, self._boundary
+        return at, set(self._agents), self._branches.copy()
+
+    def forget(self, since: tuple[Any, ...]) -> None:
+        """See `Adapter.forget`."""
+        at, self._agents, self._branches = since
+        self._session, self._named, self._when, self._told, self._boundary = at
+        for session in self._new:
+            self._known.begun.pop(session, None)
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
@@ -189,6 +204,7 @@ class ClaudeCode(Adapter):
         for event, row, session, turn in zip(events, rows, sessions, turns, strict=True):
             if session in new and row.uuid is not None and turn is None:
                 new.remove(session)
+                self._new.append(session)
                 begun[session] = row.before is None
                 if row.before is None:
                     self._rows.session_states.add(event=event, session=session, begins=True)

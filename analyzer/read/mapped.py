@@ -19,7 +19,7 @@ from analyzer.config import FIELDS
 from analyzer.errors import UsageError
 from analyzer.frames import PART_BITS, UNASKED
 from analyzer.pointer import join, resolve
-from analyzer.read import ADAPTERS
+from analyzer.read import ADAPTERS, broken
 from analyzer.read.adapter import Adapter
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.dialogue.waiting import Waiting
@@ -93,8 +93,16 @@ class _Mapped(Adapter):
                 others.append(index)
                 continue
             pointer = "" if block.pointer is None else block.pointer[index]
-            self._cursor.move(Place(event, block.offset[index], block.length[index], block.line[index], pointer))
-            self._take(parsed[0])
+            place = Place(event, block.offset[index], block.length[index], block.line[index], pointer)
+            self._cursor.move(place)
+            try:
+                self._take(parsed[0])
+            except broken.MEANT:
+                raise
+            except broken.BROKEN as error:
+                self._rows.undo(event)
+                broken.left_out(self._rows, place, "it broke its reader", error)
+                continue
             self._rows.faults += [(event, None, *fault) for fault in parsed[1]]
         return others
 

@@ -11,7 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.frames import PART_BITS
+from analyzer.read import broken
 from analyzer.read.adapter import Adapter
+from analyzer.read.cursor import Place as Whole
 from analyzer.read.decoding import Decoding
 from analyzer.read.exchange import STRANGE, exchange_in, says_something, unread
 from analyzer.read.records import Block
@@ -75,13 +77,26 @@ class Mcp(Adapter):
             raw, pointer = block.raw[index], "" if block.pointer is None else block.pointer[index]
             self._said = said(block.before[index]) if block.before else Said()
             try:
-                taken = self._carefully(event, raw, pointer) if record is None else self._take(record, raw, pointer)
-            except (msgspec.DecodeError, RecursionError):
-                taken = self._carefully(event, raw, pointer)
+                taken = self._taken(event, record, raw, pointer)
+            except broken.MEANT:
+                raise
+            except broken.BROKEN as error:
+                self._rows.undo(event)
+                where = Whole(event, block.offset[index], block.length[index], block.line[index], pointer)
+                broken.left_out(self._rows, where, "it broke its reader", error)
+                taken = True
             if not taken:
                 others.append(index)
         self._rows.place(block.offset, block.length, block.line)
         return others
+
+    def _taken(self, event: int, record: Line | None, raw: bytes, pointer: str) -> bool:
+        if record is not None:
+            try:
+                return self._take(record, raw, pointer)
+            except (msgspec.DecodeError, RecursionError):
+                pass
+        return self._carefully(event, raw, pointer)
 
     def _carefully(self, event: int, raw: bytes, pointer: str) -> bool:
         """A record that the fast decoder refused, or whose members did not hold what they should."""

@@ -178,15 +178,22 @@ class Reader:
     def _read(self, adapter: Adapter, block: Block) -> list[int]:
         """What `Adapter.read` gives; where the adapter breaks, the records that break it are told and left out."""
         mark, first = self._rows.mark(), event_number(self._source.number, block.first)
+        remembered = adapter.remembered()
         try:
             return adapter.read(block)
         except broken.MEANT:
             raise
         except broken.BROKEN as error:
             self._rows.give_up(first, mark)
+            if remembered is not None:
+                adapter.forget(remembered)
+                block.part()
+                if len(block.raw) > 1:
+                    return [index for index in range(len(block.raw)) if self._read(adapter, block.only(index))]
             pointer = "" if block.pointer is None else block.pointer[0]
-            what = "it" if len(block.raw) == 1 else f"it, or one of the {len(block.raw) - 1} records behind it,"
-            detail = f"{what} broke the reader of {adapter.name}"
+            more = len(block.raw) - 1
+            what = f"it, or one of the {more} records behind it, broke the reader of {adapter.name}"
+            detail = what if more else "it broke its reader"
             broken.left_out(
                 self._rows, Place(first, block.offset[0], block.length[0], block.line[0], pointer), detail, error
             )

@@ -11,7 +11,6 @@ import pytest
 
 from analyzer import audit
 from analyzer.read import ADAPTERS, broken, limits
-from analyzer.read.adapter import RecordAdapter
 from analyzer.read.records import Block
 from tests.wires.every import WIRES
 from tests.wires.script import planted, renamed
@@ -46,7 +45,7 @@ def breaking_records(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every adapter that takes its records one by one breaks when it has taken one that holds the mark; its name."""
     broke: list[str] = []
     for adapter in ADAPTERS:
-        if not issubclass(adapter, RecordAdapter):
+        if not hasattr(adapter, "_take"):
             continue
 
         def take(self: Any, record: Any, raw: bytes, *rest: Any, real: Any = adapter._take, **more: Any) -> bool:
@@ -87,8 +86,31 @@ def _told(folder: Path, logs: dict[str, list[str]]) -> tuple[Told, list[str], li
     return told, unread, [*found["message"], *map(str, made.problems)]
 
 
+#: These read whole blocks at once, and those that break them once more, record by record.
+AGAIN = ("claude-code-jsonl", "openai-agents-api")
+
+
 @pytest.mark.usefixtures("breaking_blocks")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", AGAIN)
+@pytest.mark.parametrize("size", [1 << 20, 1_500])
+def test_a_block_that_breaks_its_reader_is_read_record_by_record(
+    wire: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BLOCK", size)
+    good, bad = _lines(wire, "output_schema", 1), _lines(wire, "missing", 0)
+    whole, _, nothing = _told(tmp_path / "whole", {"bad": bad, "good": good})
+    assert nothing == []
+    for place in (0, len(bad) // 2, len(bad)):
+        marked = [*bad[:place], json.dumps({**json.loads(bad[-1]), "breaks_readers": 1}), *bad[place:]]
+        told, unread, said = _told(tmp_path / f"{place}", {"bad": marked, "good": good})
+        assert unread == ["bad"]
+        assert len(said) == 1
+        assert "A record cannot be read and is left out: it broke its reader," in said[0]
+        assert told == whole
+
+
+@pytest.mark.usefixtures("breaking_blocks")
+@pytest.mark.parametrize("wire", [wire for wire in WIRES if wire not in AGAIN])
 def test_a_block_that_breaks_its_reader_is_left_out_whole(wire: str, tmp_path: Path) -> None:
     good = _lines(wire, "output_schema", 1)
     alone, _, nothing = _told(tmp_path / "alone", {"good": good})
@@ -128,7 +150,7 @@ def test_what_was_posted_in_a_block_that_is_left_out_is_lent_to_nobody(
     log = tmp_path / "log.ndjson"
     log.write_text(first + json.dumps(echo) + "\n", encoding="utf-8")
     made = audit([str(log)])
-    assert made.frames["events"]["kind"].to_list() == ["broken", "item"]
+    assert made.frames["events"]["kind"].to_list() == ["session", "broken", "item"]
     assert made.frames["results"]["text"].to_list() == ["a"]
 
 

@@ -40,6 +40,7 @@ class AgentsApi(Adapter):
         tables = Tables(rows)
         parts = Parts(rows, tables)
         events = Events(rows)
+        self._events = events
         self._single = Single(rows, events, tables, parts)
         self._blocks = Blocks(rows, events, tables, parts, self._single)
 
@@ -56,3 +57,11 @@ class AgentsApi(Adapter):
                 return self._blocks.read(block, event_number(self._source, block.first), records)
         block.part()
         return self._single.read(block, self._source)
+
+    def remembered(self) -> tuple[str | None]:
+        """The session that was named last; see `Adapter.remembered`. All else holds when a block is read again."""
+        return (self._events.last,)
+
+    def forget(self, since: tuple[str | None]) -> None:
+        """See `Adapter.forget`."""
+        (self._events.last,) = since

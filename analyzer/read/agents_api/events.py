@@ -29,7 +29,8 @@ class Events:
     def __init__(self, rows: Rows) -> None:
         self.next = 0
         self._rows = rows
-        self._session: str | None = None
+        self.last: str | None = None
+        """The session that was named last."""
         self._session_of_turn: dict[str, str] = {}
 
     @property
@@ -40,13 +41,13 @@ class Events:
     @property
     def session(self) -> str | None:
         """The session that a record without one belongs to: the one named last."""
-        if self._session is None:
+        if self.last is None:
             self._rows.need_source()
-        return self._session
+        return self.last
 
     @session.setter
     def session(self, session: str) -> None:
-        self._session = session
+        self.last = session
 
     def session_of(self, turn: str) -> str | None:
         """The session that a record of this turn belongs to."""

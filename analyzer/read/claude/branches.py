@@ -41,6 +41,15 @@ class Branches:
         """Where a message began."""
         self._count = 0
 
+    def copy(self) -> Branches:
+        """Another one that knows the same, between two lots of rows."""
+        other = Branches()
+        other.open = dict(self.open)
+        other._of = {of: {message: dict(keys) for message, keys in each.items()} for of, each in self._of.items()}
+        # Rows are only added, and each is the same when it is read again.
+        other._passed, other._begun, other._count = self._passed, self._begun, self._count
+        return other
+
     def begin(self, rows: Sequence[Row]) -> None:
         """These rows come next."""
         self._rows = rows
