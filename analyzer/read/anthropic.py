@@ -34,8 +34,8 @@ from analyzer.read.claude.requests import Requests
 from analyzer.read.claude.sightings import Sightings
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.decoding import Decoding, Usual
-from analyzer.read.exchange import STRANGE, Exchange, exchange_of, says_something, unread
 from analyzer.read.exchange import Body as Half
+from analyzer.read.exchange import Exchange, exchange_of, says_something, strange, unread
 from analyzer.read.recorded import is_exchange
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
@@ -248,7 +248,7 @@ class AnthropicMessages(RecordAdapter[Record]):
             self._cursor.advance(place)
             self._cursor.event("error", "error", session)
         elif not taken and not faults and says_something(response):
-            self._rows.faults.append((place.event, session, *STRANGE))
+            self._rows.faults.append((place.event, session, *strange(response)))
         if asked is None and not taken:
             self._cursor.advance(place)
             self._cursor.event("request", "request", session)

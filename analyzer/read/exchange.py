@@ -50,6 +50,10 @@ class Exchange(msgspec.Struct, Generic[S], frozen=True, gc=False):
 
 #: What came back and is not read: calls may stand in it.
 STRANGE = Fault("unknown_item", "", "a response in no shape of its wire")
+# How any API shows a call of a tool; lists and objects that are empty are none.
+_CALLS = re.compile(
+    rb'"(?:tool_calls?|toolCalls?|function_?[cC]all|toolUse)"\s*:\s*(?:\[\s*)?\{\s*"|"(?:tool_use|tool-call-start)"'
+)
 _EMPTY = frozenset({b"", b"[DONE]", b"null", b"{}", b"[]", b'""'})
 _recorded = msgspec.json.Decoder(Recorded).decode
 _skip = msgspec.json.Decoder(Raw).decode
@@ -64,17 +68,8 @@ _BESIDE = frozenset(
     {
         *("status", "status_code", "code", "statusText", "status_text", "reason", "headers", "cookies", "ok", "url"),
         *("httpVersion", "http_version", "redirectURL", "headersSize", "bodySize", "timestamp", "duration", "elapsed"),
-        *(
-            "version",
-            "request_id",
-            "ResponseMetadata",
-            "method",
-            "bytes",
-            "size",
-            "latency_ms",
-            "duration_ms",
-            *_MEMBERS,
-        ),
+        *("version", "request_id", "ResponseMetadata", "method", "bytes", "size", "latency_ms", "duration_ms"),
+        *_MEMBERS,
     }
 )
 
@@ -157,6 +152,13 @@ def holds_more(raw: Raw) -> bool:
 def says_something(body: Body[Any] | None) -> bool:
     """Whether a body holds more than nothing, an empty value or the end mark of a stream."""
     return body is not None and not _EMPTY.issuperset([frame.strip() for frame in body.frames])
+
+
+def strange(body: Body[Any] | None) -> Fault:
+    """What is told of a response that no reader of its wire takes: one in which calls stand is lost to the audit."""
+    if body is not None and any(map(_CALLS.search, body.frames)):
+        return Fault("unreadable", "", f"the calls at {body.pointer} are in no shape of their wire")
+    return STRANGE
 
 
 def _listed(body: Body[R]) -> Body[R]:

@@ -14,7 +14,7 @@ from analyzer.read.adapter import RecordAdapter
 from analyzer.read.batches import Batches
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding, Usual
-from analyzer.read.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, unread
+from analyzer.read.exchange import STRANGE, Body, exchange_in, exchange_of, says_something, strange, unread
 from analyzer.read.ledger import Ledger
 from analyzer.read.openai.bodies import Piece, Record, asks, piece_of, record_of
 from analyzer.read.openai.stream import Streaming
@@ -74,7 +74,7 @@ class Responses(RecordAdapter[Record]):
                 exchange = exchange_in(msgspec.json.encode(record))
             except (msgspec.DecodeError, RecursionError, TypeError):
                 return 0.0
-            if exchange is None or (exchange.url and "/responses" not in exchange.url):
+            if exchange is None or (exchange.url and not _knows_url(exchange.url)):
                 return 0.0
             answer = record.get("response")
             if isinstance(answer, dict) and not str(answer.get("object", "response")).startswith("response"):
@@ -177,7 +177,7 @@ class Responses(RecordAdapter[Record]):
     def _exchange(self, record: Record, place: Place) -> bool:
         """A request and its response, recorded together."""
         exchange = exchange_of(record, record_of)
-        if exchange is None or (exchange.url and "/responses" not in exchange.url):
+        if exchange is None or (exchange.url and not _knows_url(exchange.url)):
             return False
         place = _at(place, "", when=exchange.when if exchange.when is not None else place.when)
         request = self._records.body(exchange.request)
@@ -210,7 +210,7 @@ class Responses(RecordAdapter[Record]):
         if not taken and accepted is False:
             self._transcript.cursor.event("error", "error", asked)
         elif not taken and not faults and says_something(response):
-            self._rows.faults.append((place.event, asked, *STRANGE))
+            self._rows.faults.append((place.event, asked, *strange(response)))
         if self._transcript.cursor.next == place.event:
             self._transcript.cursor.within(place)
             self._transcript.cursor.event("request", "request", session)
@@ -254,7 +254,8 @@ def _is_request(body: bytes) -> bool:
 
 
 def _knows_url(url: str) -> float:
-    return float("/responses" in url and "/agents/" not in url)
+    # To count the tokens of a request is to ask nothing of the model.
+    return float("/responses" in url and "/agents/" not in url and "/input_tokens" not in url)
 
 
 def _knows_body(body: dict[str, Any]) -> float:

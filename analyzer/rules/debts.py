@@ -158,13 +158,26 @@ def went_on(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def left_out(trace: Trace, calls: pl.DataFrame) -> pl.Series:
-    """Those of the calls whose whole reply a later request leaves out, on wires where each resends the history."""
+    """Those of the calls that nothing of what was sent on holds, on wires where each request resends the history.
+
+    A later request leaves their whole reply out, or of the session nothing but replies is recorded.
+    """
     calls = calls.filter(pl.col("wire").is_in(_RESENT))
+    if calls.is_empty():
+        return pl.Series(dtype=pl.Int64)
     here = pl.col("session").is_in(calls["session"].unique().implode())
-    requests = trace.events.filter(trace.events["kind"] == "request").filter(here)
-    last = requests.group_by("session").agg(asked=pl.max("seq"))
+    asked = trace.events.filter(trace.events["kind"] == "request").filter(here)
+    last = asked.group_by("session").agg(asked=pl.max("seq"))
     resent = staged(trace, "call_sightings", "history").filter(here)["call"].unique()
     made = trace.calls.filter(here, pl.col("call").is_in(resent.implode()))
     told = made.select("session", "reply").unique()
     gone = calls.join(told, on=["session", "reply"], how="anti").join(last, on="session")
-    return gone.filter(pl.col("asked") > pl.col("last_seq"))["call"]
+    sent = pl.concat(
+        [
+            asked.select("session"),
+            trace.result_sightings.filter(here).select("session"),
+            trace.messages.filter(here, pl.col("role") != "assistant").select("session"),
+        ]
+    )
+    alone = calls.join(sent.unique(), on="session", how="anti")
+    return pl.concat([gone.filter(pl.col("asked") > pl.col("last_seq"))["call"], alone["call"]])

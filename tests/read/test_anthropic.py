@@ -370,3 +370,33 @@ def test_the_recorded_exchanges_give_the_counts_that_are_known(shared: Path) -> 
     # Six calls were put together from pieces of JSON; a seventh, of a server's tool, stood whole at its block's start.
     streamed = found.frames["sightings"].filter(pl.col("what") == "call", pl.col("stage") == "stream")
     assert streamed["id"].n_unique() == truth["args_string"] + 1
+
+
+def _added_later(*messages: Any, tools: Any = (TOOL,)) -> dict[str, Any]:
+    block = {"type": "tool_use", "id": "toolu_1", "name": "ask", "input": {"to": 7}}
+    back = {"id": "msg_1", "type": "message", "role": "assistant", "content": [block], "stop_reason": "tool_use"}
+    asked = {"model": "claude-m", "max_tokens": 9, "messages": list(messages), "tools": list(tools)}
+    return {"request": asked, "response": back}
+
+
+@pytest.mark.parametrize("tools", [(TOOL,), ()], ids=["beside a table", "alone"])
+def test_a_tool_that_is_added_in_the_conversation_is_on_offer(tmp_path: Path, tools: Any) -> None:
+    ask = {"name": "ask", "input_schema": {"type": "object", "properties": {"to": {"type": "string"}}}}
+    added = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": ask}}
+    system = {"role": "system", "content": [{"type": "text", "text": "One more."}, added]}
+    found = audited(tmp_path, _added_later(user("Hello."), system, tools=tools))
+    rows = found.findings.filter(pl.col("call_id") == "toolu_1", pl.col("severity") == "error")
+    assert rows["rule"].to_list() == ["ARG001"]
+    assert found.summary["coverage"] == 1
+
+
+def test_a_tool_that_was_held_back_is_on_offer_once_it_is_added_by_name(tmp_path: Path) -> None:
+    ask = {
+        "name": "ask",
+        "defer_loading": True,
+        "input_schema": {"type": "object", "properties": {"to": {"type": "string"}}},
+    }
+    added = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "ask"}}
+    found = audited(tmp_path, _added_later(user("Hello."), {"role": "system", "content": [added]}, tools=(TOOL, ask)))
+    rows = found.findings.filter(pl.col("call_id") == "toolu_1", pl.col("severity") == "error")
+    assert rows["rule"].to_list() == ["ARG001"]

@@ -240,3 +240,43 @@ def test_a_cassette_without_what_came_back_still_shows_what_was_asked(tmp_path: 
     found = audited(tmp_path, {"requests": two_lists(2)["requests"], "responses": []})
     assert found.frames["offers"].height == 2
     assert lost(found) != []
+
+
+# --- other services ---------------------------------------------------------------------------------------------------
+
+
+def test_the_messages_of_a_thread_are_no_messages_of_ours(tmp_path: Path) -> None:
+    thread = "https://models.example/v1/threads/thread_1"
+    message = {"id": "msg_1", "object": "thread.message", "role": "user", "content": [{"type": "text", "text": {}}]}
+    run = b'event: thread.run.created\ndata: {"id":"run_1","object":"thread.run","status":"requires_action"}\n\n'
+    exchanges = [
+        interaction({"role": "user", "content": "Look."}, json.dumps(message).encode(), f"{thread}/messages"),
+        interaction({"assistant_id": "asst_1", "stream": True}, run, f"{thread}/runs"),
+    ]
+    found = audited(tmp_path, {"interactions": exchanges, "version": 1})
+    assert [each["format"] for each in found.inputs] == [""]
+
+
+@pytest.mark.parametrize("uri", [_CHAT, "https://models.example/v2/chat"])
+def test_calls_in_a_stream_that_nobody_knows_are_told_as_lost(tmp_path: Path, uri: str) -> None:
+    begun = {"type": "message-start", "delta": {"message": {"role": "assistant", "tool_calls": []}}}
+    function = {"name": "look", "arguments": ""}
+    call = {
+        "type": "tool-call-start",
+        "index": 0,
+        "delta": {"message": {"tool_calls": {"id": "c", "function": function}}},
+    }
+    for told, count in (((begun,), 0), ((begun, call), 1)):
+        stream = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in told).encode()
+        found = audited(tmp_path, {"interactions": [interaction(_ASKED, stream, uri)], "version": 1})
+        assert len(lost(found)) == count
+
+
+def test_counting_the_tokens_of_a_request_asks_nothing(tmp_path: Path) -> None:
+    asked, told = told_as("responses")
+    counted = json.dumps({"object": "response.input_tokens", "input_tokens": 15}).encode()
+    uri = "https://models.example/v1/responses"
+    both = [interaction(asked, counted, f"{uri}/input_tokens"), interaction(asked, told, uri)]
+    found = audited(tmp_path, {"interactions": both, "version": 1})
+    assert broken(found) == [("call_1", "ARG001")]
+    assert found.summary["sessions"] == 1

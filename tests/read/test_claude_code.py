@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -222,3 +223,30 @@ def test_recorded_files_give_the_counts_that_were_counted_by_hand(shared: Path) 
     assert found.frames["sessions"].height == 5
     judged = found.frames["verdicts"]["verdict_is"].value_counts().rows()
     assert sorted(judged) == [("unverifiable", 5), ("valid", 4)]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "summary", "summary": "Bolts", "leafUuid": "u-9"},
+        {"type": "file-history-snapshot", "messageId": "u-9", "snapshot": {"trackedFileBackups": {}}},
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": "s-9", "content": "/init"},
+        {"type": "system", "subtype": "local_command", "content": "", "uuid": "u-9", "sessionId": "s-9"},
+    ],
+    ids=lambda row: row["type"],
+)
+def test_a_file_of_one_row_without_a_message_is_known(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = tmp_path / "s-9.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    assert [each["format"] for each in audit([str(path)]).inputs] == ["claude-code-jsonl"]
+
+
+def test_a_row_that_is_only_named_like_one_is_not(tmp_path: Path) -> None:
+    for row in (
+        {"type": "summary", "text": "Bolts"},
+        {"type": "system", "uuid": "u-9"},
+        {"type": "mode", "sessionId": "s"},
+    ):
+        path = tmp_path / "other.jsonl"
+        path.write_text(json.dumps(row) + "\n")
+        assert [each["format"] for each in audit([str(path)]).inputs] == [""]

@@ -382,10 +382,17 @@ def _taken_out(wire: str, kept: str) -> list[dict[str, Any]]:
 def test_a_call_that_the_host_takes_out_of_the_history_is_not_lost(tmp_path: Path, wire: str) -> None:
     (hit,) = told(tmp_path, "CALL004", *_taken_out(wire, "nothing"))
     assert (hit["severity"], hit["confidence"]) == ("info", "hint")
-    assert "leaves the call out" in hit["message"]
+    assert "it may have run" in hit["message"]
     for kept in ("call", "sibling"):
         (hit,) = told(tmp_path, "CALL004", *_taken_out(wire, kept))
         assert (hit["severity"], hit["confidence"]) == ("error", "certain")
+
+
+@pytest.mark.parametrize("wire", ["chat", "messages"])
+def test_where_only_replies_are_recorded_no_result_is_missing(tmp_path: Path, wire: str) -> None:
+    made = [{"chat": _chat, "messages": _messages}[wire](number, 1, 0)["response"] for number in (1, 2, 3)]
+    found = told(tmp_path, "CALL004", *({"at": number, "reply": each} for number, each in enumerate(made)))
+    assert {each["severity"] for each in found} <= {"info"}
 
 
 # --- approvals --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -208,7 +209,8 @@ def format_of(record: Record | Body) -> str | None:
 
 def is_url(url: str) -> bool:
     """Whether an exchange under this address is one of this wire."""
-    return "/messages" in url and "/batches" not in url and "count_tokens" not in url
+    path = url.partition("?")[0].rstrip("/")
+    return path.endswith("/messages") and _OF_OTHERS.search(path) is None
 
 
 def is_cloud(url: str) -> bool:
@@ -218,6 +220,8 @@ def is_cloud(url: str) -> bool:
     )
 
 
+# Other services keep messages, too: those of a thread, a channel or a session, which has a name.
+_OF_OTHERS = re.compile(r"/(?:threads|conversations|channels|chats|rooms|sessions)/")
 _OUTCOMES = ("succeeded", "errored", "canceled", "expired")
 _OURS = (b'"tool_use"', b'"tool_result"', b'"cache_control"', b'"max_uses"')
 _CHATS = (b'"tool_calls"', b'"tool_call_id"', b'"parameters"')

@@ -9,7 +9,7 @@ import msgspec
 
 from analyzer.frames import REFUSED
 from analyzer.read.at_once import NOBODYS, AtOnce, Held
-from analyzer.read.claude.blocks import CALLS, Block, arguments_of, blocks_of, is_result, meaning, words_of
+from analyzer.read.claude.blocks import CALLS, Block, added_by, arguments_of, blocks_of, is_result, meaning, words_of
 from analyzer.read.claude.bodies import Body, Record, Sentence, format_of, hosted_in, parallel_of, sentence_of
 from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, gist, numbered
 from analyzer.read.claude.sightings import At, Sightings
@@ -199,6 +199,8 @@ class Requests:
             what = meaning(block)
             if what == "said":
                 said = True
+                if block.type == "tool_addition" and fresh and accepted is not False:
+                    self._add(block, at.event, conversation)
                 continue
             at.to = f"{to}/{index}"
             if what == "call":
@@ -239,6 +241,14 @@ class Requests:
             text_format=form,
             instructions=system,
         )
+
+    def _add(self, block: Block, event: int, conversation: Conversation) -> None:
+        """A tool that comes on offer in the middle of the conversation, beside the table of the request."""
+        definition = added_by(block)
+        if definition:
+            table = self._rows.table(b"[" + definition + b"]", "anthropic")
+            # It stands in no list that a pointer could lead to.
+            self._rows.showings.append((event, conversation.session, "request", "add", table, None))
 
     def _table(self, tools: Raw, event: int, conversation: Conversation, pointer: str | None) -> None:
         text = bytes(tools)

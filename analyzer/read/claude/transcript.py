@@ -37,6 +37,7 @@ _NOTICES = frozenset(
 )
 KINDS = {**dict.fromkeys(_NOTICES, "notice"), **dict.fromkeys(_SPOKEN, "item")}
 _OWN = ("sessionId", "session_id", "uuid", "leafUuid", "messageId")
+_SURE = ({"summary", "leafUuid"}, {"messageId", "snapshot"}, {"sessionId", "operation"}, {"sessionId", "uuid"})
 
 
 class Message(msgspec.Struct, gc=False):
@@ -116,4 +117,7 @@ def is_beside(record: Any) -> bool:
 
 def all_beside(records: Sequence[Any]) -> bool:
     """Whether the records are nothing but rows without messages."""
+    if len(records) == 1 and isinstance(records[0], dict):
+        # A session that was opened and left has a single row: what marks a message or a session has to stand there.
+        return is_beside(records[0]) and any(marks <= records[0].keys() for marks in _SURE)
     return len(records) > 1 and all(map(is_beside, records))

@@ -10,7 +10,7 @@ import msgspec
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue.requests import Dialogue
-from analyzer.read.exchange import STRANGE, Body, Exchange, says_something, unread
+from analyzer.read.exchange import Body, Exchange, says_something, strange, unread
 from analyzer.read.recorded import Recorded
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
@@ -75,7 +75,7 @@ class Exchanged:
                     taken |= bool(take(found.record, found.text, inside))
                     refused = False
             if not taken and says_something(response):
-                self._rows.faults.append((place.event, self._dialogue.session, *STRANGE))
+                self._rows.faults.append((place.event, self._dialogue.session, *strange(response)))
         if refused:
             self._dialogue.fail(place)
         self._end()

@@ -3,8 +3,8 @@
 What it says: which of five it is. The call was never started: no result came although the session went on, be it that
 the next request was sent without one (error). Its turn was cancelled or failed with it, and the session went on
 (warning; error where the wire keeps the hole in the history). The history that was resent leaves the call out, as
-hosts do whose answer is the call itself (a hint). The recording ends while it waits (information). Or no
-snapshot says whether it was owed at all (a hint).
+hosts do whose answer is the call itself, or no request is recorded at all (a hint). The recording ends while it waits
+(information). Or no snapshot says whether it was owed at all (a hint).
 Why it matters: the model goes on without the answer, guesses it, or the next request is refused for the hole.
 Bad:
     tool get_order {"type":"object"}
@@ -112,7 +112,7 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
         told = f"has no result: its turn {_ended(row['ended'])} with it, and the session went on"
     elif row["left_out"]:
         how, hit["severity"], hit["confidence"] = "left out", "info", "hint"
-        told = "has no result, and the history that was sent on leaves the call out: nothing says whether it ran"
+        told = "has no result, and nothing that is recorded of what was sent on holds the call: it may have run"
     else:
         how, told = (
             "never started",

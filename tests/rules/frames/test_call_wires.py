@@ -106,9 +106,13 @@ def test_an_aborted_turn_keeps_the_hole_only_where_the_session_goes_on() -> None
 
 def test_the_last_reply_of_a_log_waits_and_an_earlier_one_is_unanswered() -> None:
     calls = [call(1, CHAT), call(2, CHAT, reply=2)]
-    first, last = hits(call_unanswered.check, trace(calls=calls))
+    asked = [{"event": at(0), "seq": 0, "role": "user", "text": "Go on."}]
+    first, last = hits(call_unanswered.check, trace(calls=calls, messages=asked))
     assert (first["call"], first["severity"]) == (1, None)
     assert (last["call"], last["severity"]) == (2, "info")
+    # Of replies alone nobody knows what became.
+    first, last = hits(call_unanswered.check, trace(calls=calls))
+    assert (first["severity"], first["confidence"], last["severity"]) == ("info", "hint", "info")
 
 
 def test_a_cancelled_request_makes_its_answer_late() -> None:
