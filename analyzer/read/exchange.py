@@ -262,7 +262,7 @@ def unread(*bodies: Body[Any] | None) -> list[Fault]:
     for body in bodies:
         if body is None or not body.opaque:
             continue
-        if _NO_TEXT in body.frames[0][:_HEAD]:
+        if _NO_TEXT in body.frames[0][:_HEAD] and not _JSON.match(body.frames[0]):
             faults.append(
                 Fault("unreadable", "", f"what stands at {body.pointer} is no text, or packed in an unknown way")
             )

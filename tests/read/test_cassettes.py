@@ -280,3 +280,11 @@ def test_counting_the_tokens_of_a_request_asks_nothing(tmp_path: Path) -> None:
     found = audited(tmp_path, {"interactions": both, "version": 1})
     assert broken(found) == [("call_1", "ARG001")]
     assert found.summary["sessions"] == 1
+
+
+def test_letters_that_a_recorder_lost_make_no_body_unreadable(tmp_path: Path) -> None:
+    asked = {**_ASKED, "messages": [{"role": "user", "content": "\ufffd\ufffd\ufffd"}]}
+    exchange = interaction(asked, _TEXT.replace(b'"chatcmpl-1"', '"\ufffd"'.encode()))
+    exchange["request"]["body"] = json.dumps({"messages": asked["messages"], **asked}, ensure_ascii=False)
+    found = audited(tmp_path, {"interactions": [exchange], "version": 1})
+    assert (broken(found), lost(found)) == ([("call_1", "ARG001")], [])
