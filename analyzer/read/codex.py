@@ -8,6 +8,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from analyzer.frames import PART_BITS
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.decoding import Decoding, Usual
@@ -75,6 +76,8 @@ class Codex(RecordAdapter[Line]):
         self._plain = PlainItems(self.name, rows, self._thread, self._items)
         self._happened = Happened(self.name, rows, self._thread)
         self._printed = Printed(rows, self._cursor, self._thread)
+        self._header = -2  # the record of the last header
+        self._parents: set[str | None] = set()  # of the thread
         self._memories = (self._thread, self._items.ledger)
 
     @staticmethod
@@ -156,12 +159,21 @@ class Codex(RecordAdapter[Line]):
         return True
 
     def _meta(self, payload: Payload, number: int | None) -> None:
-        copied = self._thread.session is not None and payload.id != self._thread.session
-        self._thread.session = self._thread.session or payload.id
-        event, _ = self._cursor.event("session_meta", "session", self._thread.session, number=number)
-        if copied:
-            return  # a fork of older versions copies the header of what it was forked from
         parent = payload.forked_from_id or payload.parent_thread_id
+        record = self._cursor.place.event >> PART_BITS
+        own = self._thread.session is None or payload.id == self._thread.session
+        # A fork of older versions copies the headers of what it was forked from; others begin a thread of their own.
+        copied = not own and (record == self._header + 1 or payload.id in self._parents)
+        self._header = record
+        if copied:
+            self._cursor.event("session_meta", "session", self._thread.session, number=number)
+            return
+        if self._thread.session is None:
+            self._thread.session = payload.id
+        elif not own and payload.id is not None:
+            self._thread.begin(payload.id)
+        self._parents = {payload.forked_from_id, payload.parent_thread_id} - {None}
+        event, _ = self._cursor.event("session_meta", "session", self._thread.session, number=number)
         told = payload.base_instructions
         instructions = instructions_of(told).text if first(told) == b"{" else text_of(told)
         self._rows.session_states.add(

@@ -167,6 +167,29 @@ def test_the_header_of_a_copied_history_is_not_another_thread(tmp_path: Path) ->
     assert found.frames["sessions"]["session"].to_list() == [THREAD]
 
 
+def test_the_headers_of_all_that_a_copy_was_forked_from_are_none(tmp_path: Path) -> None:
+    history = (begun("t"), called("c"), output("c"), ended("t"))
+    found = audited(tmp_path, lines(meta(), meta("older"), meta("oldest"), *history))
+    assert found.frames["sessions"]["session"].to_list() == [THREAD]
+    later = audited(tmp_path, lines(meta(parent_thread_id="p"), begun("s"), ended("s"), meta("p"), *history))
+    assert later.frames["sessions"]["session"].to_list() == [THREAD]
+
+
+def test_rollouts_one_after_the_other_in_a_file_are_threads_of_their_own(tmp_path: Path) -> None:
+    def thread(name: str, kind: str, call_id: str) -> list[dict[str, Any]]:
+        schema = {"type": "object", "properties": {"n": {"type": kind}}}
+        tool = {"type": "function", "name": "look", "description": "d", "inputSchema": schema}
+        rows = [begun(f"t-{name}"), called(call_id, '{"n":1}'), output(call_id), ended(f"t-{name}")]
+        return [meta(name, dynamic_tools=[tool]), *rows]
+
+    log = lines(*thread("one", "integer", "c"), *thread("two", "string", "c"), *thread("one", "integer", "d"))
+    found = audited(tmp_path, log)
+    assert found.frames["sessions"]["session"].to_list() == ["one", "two"]
+    of_calls = found.frames["calls"].select("session", "turn", "call_id").sort("call_id", "session").rows()
+    assert of_calls == [("one", "t-one", "c"), ("two", "t-two", "c"), ("one", "t-one", "d")]
+    assert errors(found) == {("args-schema-mismatch", "c")}
+
+
 def test_compaction_keeps_copies(tmp_path: Path) -> None:
     pair = [called("c", '{"n":1}')["payload"], output("c")["payload"]]
     history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}, *pair]

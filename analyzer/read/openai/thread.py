@@ -22,7 +22,11 @@ class Thread:
     """One object for each source; `trim` keeps it bounded."""
 
     def __init__(self) -> None:
-        self.session: str | None = None
+        self.begin(None)
+
+    def begin(self, session: str | None) -> None:
+        """What comes next is of this session, of which nothing is known."""
+        self.session = session
         self.turn: str | None = None
         self.model: str | None = None
         self.calls: Recent[str, Call] = Recent()
