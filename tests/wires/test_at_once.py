@@ -120,7 +120,28 @@ def test_sessions_at_once_are_told_as_apart(wire: str, woven: str, contracts: Pa
         assert not together.findings.filter(rule="LOG003").is_empty()
 
 
-@pytest.mark.parametrize("wire", [wire for wire in ALL if "apart" in wire or "streamed" in wire])
+APART = [wire for wire in ALL if "apart" in wire or "streamed" in wire]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("wire", APART)
+def test_one_of_three_sessions_breaks_off_and_a_request_is_sent_twice(
+    wire: str, seed: int, contracts: Path, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    cut, twice, plain = (_records(wire, name) for name in ("ash", "elm", "oak"))
+    del cut[chance.randrange(1, len(cut)) :]
+    asked = chance.choice([at for at, each in enumerate(twice) if "tools" in each or "toolConfig" in each])
+    twice.insert(asked, twice[asked])
+    apart = _audited(tmp_path / "apart", contracts, cut, twice, plain)
+    mixed = _by_chance(seed)(_by_chance(seed + 1)(cut, twice), plain)
+    together = _audited(tmp_path / "together", contracts, mixed)
+    assert set(_errors(together)) <= set(_errors(apart))
+    lost = set(apart.frames["calls"]["call_id"]) - set(together.frames["calls"]["call_id"])
+    assert not lost or not together.findings.filter(rule="LOG003").is_empty()
+
+
+@pytest.mark.parametrize("wire", APART)
 def test_sessions_at_once_are_the_same_in_blocks_of_any_size(
     wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

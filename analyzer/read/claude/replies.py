@@ -20,6 +20,7 @@ from analyzer.read.values import ABSENT, Raw
 _CUT = "max_tokens"
 _ASIDE = 1 << 20  # the index of a block whose own another one took
 _MAY_GO_ON = 4  # replies that begin, until a stream that did not end is forgotten
+_json = msgspec.json.Decoder(Raw).decode
 NOBODYS = Fault("unknown_item", "", "of which of several streams at once a piece is")
 
 
@@ -182,6 +183,8 @@ class Replies:
             self.open = reply if stop_reason is not None else None
             return
         held = [reply.blocks[index] for index in sorted(reply.blocks)]
+        if reply.after_cut and reply.mixed is None and not all(map(_is_plain, held)):
+            reply.mixed = held[0].event
         torn = reply.conversation is None and not reply.ended
         if reply.mixed is None and not torn:
             self._whole(reply, held)
@@ -294,6 +297,19 @@ def _at(held: _Open, event: int, reply: Reply, conversation: Conversation) -> At
     """Where a block of a streamed reply stands."""
     status = None if held.stopped else "in_progress"
     return At(event, conversation.session, "stream", "", reply=reply.id, status=status, opaque=True)
+
+
+def _is_plain(held: _Open) -> bool:
+    """Whether a block holds no piece of another stream: the arguments of two calls together are no JSON."""
+    if held.block.type not in CALLS or held.cut:
+        return True
+    if not held.stopped:
+        return False
+    try:
+        _json("".join(held.pieces))
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _joined(held: _Open) -> Block:
