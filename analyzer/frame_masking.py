@@ -13,7 +13,7 @@ _SUSPECT_JSON = (
     secrets.PREFIXED,
     *secrets.LOOSE,
     r"""[Tt]oken(?:_?[Kk]ey|_KEY)?[\\"']{0,4}[ \t]{0,4}[:=]""",
-    rf"""(?:{"|".join(NAMES)})[A-Za-z0-9_.$ -]{{0,60}}\\{{0,15}}["']\s{{0,8}}:""",
+    rf"""(?:{"|".join(NAMES)})[A-Za-z0-9_.$ -]{{0,60}}\\{{0,15}}["']\s{{0,8}}[:,]""",
 )
 # Members of a finding whose names look like those of secrets.
 _OWN = ("keyword", "passes")

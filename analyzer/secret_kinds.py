@@ -220,7 +220,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("private-key", ("-----BEGIN ",), _PEM, _private_key, exact=_PEM + _PEM_TEXT),
     Kind(
         "connection-password",
-        ("://",),
+        ("://", ":\\/\\/", ":\\\\/\\\\/"),  # as some writers of JSON escape it, twice where JSON is in a text
         rf"[A-Za-z0-9._~%+-]*:(?P<s>{_PASSWORD}+)@",
         _connection,
         r"[A-Za-z][A-Za-z0-9+.-]*$",

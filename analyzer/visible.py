@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from analyzer import masking, redaction, secrets
+from analyzer import masking, redaction
 
 _PIECE = re.compile(r"[ -~]+|[^ -~]")
 _SHORT = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
@@ -202,9 +202,9 @@ def _json(value: object, budget: int) -> str:
 
 
 def _members(value: dict[object, object], budget: int) -> Iterator[tuple[str, object, bool]]:
-    comma = ""
+    comma, hidden = "", masking.hides(value)
     for key, child in value.items():
-        yield f"{comma}{_scalar(str(key), budget, hidden=False)}:", child, secrets.secret_name(str(key))
+        yield f"{comma}{_scalar(str(key), budget, hidden=False)}:", child, hidden(str(key))
         comma = ","
 
 
@@ -220,7 +220,7 @@ def _scalar(value: object, budget: int, *, hidden: bool) -> str:
         return json.dumps(value)
     if isinstance(value, str):
         if hidden and value and redaction.current().on:
-            return json.dumps(masking.label("secret", value), ensure_ascii=False)
+            return json.dumps(masking.hidden_text(value), ensure_ascii=False)
         # One character beyond the budget tells the caller that it was not enough.
         return json.dumps(value[: budget + 1], ensure_ascii=False)
     if isinstance(value, (int, float)):

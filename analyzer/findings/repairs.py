@@ -134,8 +134,9 @@ def _told(repair: Callable[[object], Repair | None], text: str) -> str | None:
     payload = read_payload(text)
     if payload.problem is not None or payload.kind == "not_json":
         return None
-    found = repair({} if payload.kind == "empty" else payload.value)
+    sent = {} if payload.kind == "empty" else payload.value
+    found = repair(sent)
     if found is None or not found.edits:
         return None
     end = "no guess at what was meant" if found.guesses else "nothing is lost by it"
-    return f"Smallest edit that passes ({end}): {describe(found)}."
+    return f"Smallest edit that passes ({end}): {describe(found, sent)}."

@@ -10,7 +10,7 @@ import polars as pl
 
 from analyzer.contracts.timeline import SchemaStore
 from analyzer.frames import FAULTS, GIVEN, MOST_TOLD, VIOLATIONS
-from analyzer.masking import mask_json
+from analyzer.masking import mask_json_at
 from analyzer.replay.payloads import (
     Payload,
     in_lots,
@@ -255,7 +255,11 @@ class Court:
             self._violations.append(
                 (
                     *(verdict, position, failure.instance_pointer, failure.schema_pointer, failure.keyword),
-                    *(self._expected(failure.expected), visible(mask_json(failure.actual)), failure.branch),
+                    *(
+                        self._expected(failure.expected),
+                        visible(mask_json_at(failure.instance_pointer, failure.actual, value)),
+                        failure.branch,
+                    ),
                     failure.member,
                 )
             )

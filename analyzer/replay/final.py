@@ -13,6 +13,7 @@ from analyzer.contracts.timeline import SchemaStore
 from analyzer.contracts.verdicts.engine import Judge
 from analyzer.errors import ContractFileError
 from analyzer.frames import CONTRACTS, MOST_TOLD, VERDICTS, VIOLATIONS
+from analyzer.masking import mask_json_at
 from analyzer.replay.payloads import Payload, read_payload
 from analyzer.visible import visible
 
@@ -88,7 +89,11 @@ def final_verdicts(
                 violations.append(
                     (
                         *(number, position, failure.instance_pointer, failure.schema_pointer, failure.keyword),
-                        *(visible(failure.expected), visible(failure.actual), failure.branch),
+                        *(
+                            visible(failure.expected),
+                            visible(mask_json_at(failure.instance_pointer, failure.actual, payload.value)),
+                            failure.branch,
+                        ),
                         failure.member,
                     )
                 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from analyzer.contracts.repairs.edits import shown
 from analyzer.contracts.repairs.repair import repair, smallest
 from analyzer.replay.payloads import read_arguments, read_payload
 from analyzer.report.outline import outline
@@ -38,7 +39,7 @@ def mending(paper: Paper, audit: Audit, verdict: dict[str, Any], text: str | Non
         paper.wrapped(
             ("the smallest edit, checked", "head"), "; it is no guess at what the model meant", indent=2, hang=2
         )
-        for edit in found.edits[:_MOST_EDITS]:
+        for edit in (shown(each, sent) for each in found.edits[:_MOST_EDITS]):
             place = visible(edit.pointer, limit=200) or "(root)"
             paper.wrapped((f"{edit.op:8}", "dim"), (place, "guilty"), *_sides(edit), indent=4, hang=4)
         if len(found.edits) > _MOST_EDITS:

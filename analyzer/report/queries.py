@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analyzer import pointer as pointers
 from analyzer.errors import UsageError
-from analyzer.masking import masked
+from analyzer.masking import masked, masked_at
 from analyzer.replay.payloads import read_payload
 from analyzer.report.evidence import Recorded
 from analyzer.report.json import encoded, records
@@ -20,7 +20,7 @@ _MOST_DEPTH = 200  # levels of a decoded payload that are queried
 
 
 class Match(NamedTuple):
-    """One value that an expression gave, and its normalized path, which JMESPath does not know."""
+    """One value that an expression gave, credentials masked, and its normalized path, which JMESPath does not know."""
 
     path: str | None
     value: Any
@@ -45,7 +45,7 @@ class Expression:
 
         def find(document: Any) -> list[Match]:
             try:
-                return [Match(node.path(), node.value) for node in query.finditer(document)]
+                return [_at(document, node.path(), node.value) for node in query.finditer(document)]
             except (jsonpath.JSONPathError, RecursionError) as error:
                 raise UsageError(f"the query cannot be run: {_first_line(error)}") from error
 
@@ -62,7 +62,7 @@ class Expression:
 
         def find(document: Any) -> list[Match]:
             try:
-                found = query.search(document)
+                found = query.search(masked(document))  # it makes new values, of which nobody knows where they stood
             except (JMESPathError, RecursionError, TypeError, ValueError) as error:
                 raise UsageError(f"the query cannot be run: {_first_line(error)}") from error
             if found is None:
@@ -142,8 +142,12 @@ def _value(text: str | None) -> Any:
 
 
 def line(match: Match) -> bytes:
-    """A match as one line of JSON, credentials masked."""
+    """A match as one line of JSON."""
     return encoded(masked(match.value))
+
+
+def _at(document: Any, path: str, value: Any) -> Match:
+    return Match(path, masked_at(pointers.pointer_of_path(path), value, document))
 
 
 def _first_line(error: Exception) -> str:

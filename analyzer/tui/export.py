@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from analyzer.frame_masking import masked_frame
-from analyzer.masking import mask, masked
+from analyzer.masking import mask_json, masked
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
@@ -67,7 +67,7 @@ def _json(shown: Shown, marks: list[dict[str, Any]]) -> bytes:
     whole: dict[str, Any] = {}
     rows = shown.findings if shown.findings is not None else shown.frame
     if shown.evidence is not None:
-        record = mask((shown.raw or b"").decode("utf-8", "backslashreplace"))
+        record = mask_json((shown.raw or b"").decode("utf-8", "backslashreplace"))
         whole["evidence"] = {**shown.evidence, "record": record}
     elif rows is not None:
         whole["rows"] = rows.to_dicts()
@@ -97,7 +97,10 @@ def _csv(shown: Shown, _: list[dict[str, Any]]) -> bytes | None:
     if shown.frame is None:
         return None
     text = pl.col(pl.String)
-    formula = text.str.contains(r"^(?:[=+@\t\r]|-[^0-9.])")  # what a spreadsheet would run
+    # What a spreadsheet would run: it drops blanks, and in some languages takes wide signs as well.
+    formula = text.str.contains(r"^\s*[=+@\u{ff1d}\u{ff0b}\u{ff20}\u{ff0d}-]|^[\t\r]") & ~text.str.contains(
+        r"^-?[0-9.]+$"
+    )
     safe = shown.frame.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep())
     return safe.write_csv().encode("utf-8", "backslashreplace")
 

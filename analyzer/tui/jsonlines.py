@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 
-from analyzer.masking import label
+from analyzer.masking import hides, label, plain
 from analyzer.pointer import containers, elements, join, parts
-from analyzer.secrets import secret_name
 from analyzer.tui.rows import Span
 from analyzer.tui.theme import UNICODE, Glyphs, glyph
 from analyzer.visible import visible
@@ -42,7 +42,7 @@ class Written:
 class Line:
     """One value: where it stands in which text, and how to get there."""
 
-    __slots__ = ("count", "depth", "end", "key", "note", "opened", "parent", "rest", "start", "written")
+    __slots__ = ("count", "depth", "end", "hiding", "key", "note", "opened", "parent", "rest", "start", "written")
 
     def __init__(self, written: Written, start: int, end: int, key: str | int | None, parent: Line | None) -> None:
         self.written = written
@@ -53,6 +53,7 @@ class Line:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.opened = False
         self.rest: Iterator[tuple[str | int, int, int]] | None = None  # of a "more" line
+        self.hiding: Callable[[str], bool] | None = None  # once it was asked for
         self.note = ""  # of a line that is no value
         self.count = ""  # of children, once it is known
 
@@ -72,6 +73,29 @@ class Line:
         if self.kind in (b"{", b"["):
             return self.end - self.start > 2
         return self.kind == b'"' and _HOLDS_JSON.match(self.raw, self.start, self.start + 40) is not None
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the name of its member, or of that of the list that it is in, says that it is a credential."""
+        here: Line | None = self
+        while here is not None and isinstance(here.key, int):
+            here = here.parent
+        if here is None or here.key is None or here.parent is None or self.kind == b"{":
+            return False
+        return here.parent.hides(str(here.key))
+
+    @property
+    def hides(self) -> Callable[[str], bool]:
+        """Which names of this object are those of credentials; of a very large one its own words are not asked."""
+        if self.hiding is None:
+            value: object = None
+            if self.end - self.start <= _COUNTED:
+                with suppress(ValueError, RecursionError):
+                    value = json.loads(self.text(), strict=False)
+                    if isinstance(value, str):  # it holds JSON
+                        value = json.loads(value, strict=False)
+            self.hiding = hides(value if isinstance(value, dict) else {})
+        return self.hiding
 
     def text(self, most: int | None = None) -> str:
         r"""The JSON text as it was written; bytes that are not UTF-8 as `\xNN`."""
@@ -300,12 +324,12 @@ class JsonLines:
 
     def _value(self, line: Line, width: int) -> list[Span]:
         kind, size = line.kind, line.end - line.start
-        if kind in (b"{", b"["):
+        if kind in (b"{", b"["):  # under a secret name a list hides its elements, each by itself
             close = "}" if kind == b"{" else "]"
             return [(f"{kind.decode()}{self._count(line)}{close}", "dim")]
-        if isinstance(line.key, str) and secret_name(line.key) and size > 2:
+        if size > 2 and line.hidden:
             return [(visible(label("secret", line.text()), limit=max(width, 20)), "dim")]
-        text = line.text(most=6 * max(width, 20) + 400)
+        text = plain(line.text(most=6 * max(width, 20) + 400))
         shown = visible(text, limit=max(width, 20))
         if kind == b'"':
             layer: list[Span] = [(f" {self.glyphs.json}", "dim")] if line.folds else []

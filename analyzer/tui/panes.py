@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from textual.message import Message
 
 from analyzer import pointer
-from analyzer.masking import mask
+from analyzer.masking import label, mask_json
 from analyzer.tui.jsonlines import JsonLines, Line
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import MOST_COPIED, Lines
@@ -77,13 +78,11 @@ class JsonPane(Lines):
         line = self.line
         if line is None or line.rest is not None:
             return super().copies()
-        text = mask(line.text(MOST_COPIED + 1))
-        value = text
+        text = line.text(MOST_COPIED + 1)
+        value = text = json.dumps(label("secret", text)) if line.hidden else mask_json(text)
         if line.kind == b'"':
-            try:
+            with suppress(ValueError):
                 value = json.loads(text, strict=False)
-            except ValueError:
-                value = text
         return {
             "y": ("value", value),
             "v": ("on one line", " ".join(text.split())),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analyzer.errors import AnalyzerError
-from analyzer.tui.query import Query, Unanswered, decode
+from analyzer.masking import masked, masked_at
+from analyzer.tui.query import Query, Unanswered, decode, pointer_of
 from analyzer.visible import visible_value
 
 if TYPE_CHECKING:
@@ -50,13 +51,22 @@ def over_value(
     """The matches in one value; `prefix` is its path in its record, `session` and `seq` say which record that is."""
     hits = []
     try:
-        for path, found in query.find(value):
+        for path, found in _masked(query, value):
             hits.append(Hit(None, session, seq, prefix + path[1:] if path else "", visible_value(found, limit=300)))
             if len(hits) >= MOST_HITS:
                 return Found(hits, f"stopped at {MOST_HITS:,}")
     except Unanswered as error:
         return Found(hits, "cannot be run on it", str(error))
     return Found(hits, "")
+
+
+def _masked(query: Query, value: Any) -> Iterator[tuple[str, Any]]:
+    """The matches with credentials masked: a name that says so may stand above them."""
+    if query.language == "JMESPath":  # it makes new values, of which nobody knows where they stood
+        yield from query.find(masked(value))
+    else:
+        for path, found in query.find(value):
+            yield path, masked_at(pointer_of(path), found, value)
 
 
 def over_events(
@@ -131,7 +141,7 @@ class _Search:
             self._unread += 1
             return length
         try:
-            for path, found in self._query.find(value):
+            for path, found in _masked(self._query, value):
                 self.hits.append(Hit(*event, path, visible_value(found, limit=300)))
                 if len(self.hits) >= MOST_HITS:
                     break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -120,3 +121,68 @@ def test_the_store_of_nights_hides_and_shows_on_demand(log: str, tmp_path: Path,
         frames = [pl.read_parquet(file) for file in sorted(store.rglob("*.parquet"))]
         written = "".join(repr(each.to_dicts()) for each in frames) + done.out.decode()
         assert (SECRET in written) is expected
+
+
+WORDS = ("sesame one", "halloween tea", "first biscuit", "second biscuit", "fourthBiscuit9")
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> str:
+    """A call that breaks its schema, with credentials that only the names around them tell."""
+    schema = {"type": "object", "properties": {"password": {"type": "string", "pattern": "^[a-z]+$"}}}
+    arguments = {
+        "password": "sesame one",
+        "headers": [{"name": "Cookie", "value": "sid=halloween tea"}],
+        "secret": ["first biscuit", "second biscuit"],
+        "dsn": "postgres://ann:fourthBiscuit9@h/db",
+    }
+    file = tmp_path / "named.ndjson"
+    text = json.dumps(arguments).replace("/", "\\/")  # as some writers do
+    file.write_bytes(session(schema, text, output='{"ok":true}', name="login"))
+    return str(file)
+
+
+@pytest.mark.parametrize("form", [each for each in report_formats() if each != "parquet"])
+def test_a_failing_member_of_a_secret_name_is_not_shown(named: str, form: str) -> None:
+    done = run("audit", "--output-format", form, named)
+    told = done.out.decode()
+    assert done.status == 1
+    assert "/password" in told
+    assert [word for word in WORDS if word in told] == []
+    assert "sesame one" in run("audit", "--output-format", form, "--no-redact", named).out.decode()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "--call", "c"),
+        ("query", "$[*].arguments"),
+        ("query", "$[*].arguments.password"),
+        ("query", "$[*].arguments.secret[0]"),
+        ("query", "$[*].arguments.headers[0].value"),
+        ("query", "--output-format", "json", "[].[arguments.password, arguments.secret, arguments.headers]"),
+        ("query", "--over", "events", "--output-format", "json", "$[*]"),
+        ("query", "--over", "events", "$..arguments"),
+        ("query", "--over", "findings", "$[*]"),
+        ("gate",),
+    ],
+    ids=" ".join,
+)
+def test_names_hide_wherever_one_asks(named: str, arguments: tuple[str, ...]) -> None:
+    told = run(*arguments, named)
+    assert told.status == 0
+    assert told.out
+    assert [word for word in WORDS if word in (told.out + told.err).decode()] == []
+
+
+def test_names_hide_in_what_is_kept(named: str, tmp_path: Path) -> None:
+    saved, bundle, store = (tmp_path / name for name in ("saved", "bundle.zip", "store"))
+    run("audit", "--save", str(saved), named)
+    run("show", "--call", "c", "--bundle", str(bundle), named)
+    run("batch", "--store", str(store), named)
+    kept = "".join(repr(pl.read_parquet(file).to_dicts()) for file in tmp_path.rglob("*.parquet"))
+    with zipfile.ZipFile(bundle) as held:
+        kept += "".join(held.read(name).decode() for name in held.namelist())
+    kept += "".join(file.read_text(encoding="utf-8") for file in tmp_path.rglob("*.json"))
+    assert "password" in kept
+    assert [word for word in WORDS if word in kept] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
+from analyzer.masking import masked_at
 from analyzer.pointer import parts
 
 INVENTED = "placeholder, not what the model meant"
@@ -26,6 +27,14 @@ class Edit(NamedTuple):
     why: str
     lossless: bool
     invented: bool = False
+
+
+def shown(edit: Edit, whole: Any) -> Edit:
+    """An edit of a payload for reports: what a member of a secret name holds is hidden, what is invented is not."""
+    if edit.op == "rename":
+        return edit
+    after = edit.after if edit.invented else masked_at(edit.pointer, edit.after, whole)
+    return edit._replace(before=masked_at(edit.pointer, edit.before, whole), after=after)
 
 
 def apply(payload: Any, edits: Iterable[Edit]) -> Any:

@@ -17,7 +17,7 @@ from analyzer.contracts import dialects
 from analyzer.contracts.nearest import did_you_mean
 from analyzer.contracts.places import at
 from analyzer.contracts.repairs.candidates import Finder
-from analyzer.contracts.repairs.edits import INVENTED, Edit, apply, condense
+from analyzer.contracts.repairs.edits import INVENTED, Edit, apply, condense, shown
 from analyzer.contracts.repairs.plans import Plan, batch
 from analyzer.contracts.repairs.smallest import MISSING, Sketcher
 from analyzer.contracts.verdicts.bounded import Bounded, Undecided
@@ -109,9 +109,9 @@ def smallest(
         return None
 
 
-def describe(found: Repair) -> str:
-    """One line for reports, safe to print: `/seats: add (required, placeholder 0); /litres: "3" -> 3`."""
-    return "; ".join(_describe(edit) for edit in found.edits) or "nothing to repair"
+def describe(found: Repair, payload: object = None) -> str:
+    """One line on a payload, safe to print: `/seats: add (required, placeholder 0); /litres: "3" -> 3`."""
+    return "; ".join(_describe(shown(edit, payload)) for edit in found.edits) or "nothing to repair"
 
 
 def _describe(edit: Edit) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 
 from analyzer import pointer
+from analyzer.masking import masked
 from analyzer.tui.keys import bindings
 from analyzer.tui.lines import Lines
 from analyzer.tui.rows import Span, TextRows
@@ -108,6 +109,8 @@ def lines_of(payload: Any, found: Repair | None, shown: Shown, glyphs: Glyphs) -
             [("the search is bounded; a schema that nothing satisfies has no repair at all", "dim")],
             *_pretty(payload, " "),
         ]
+    from analyzer.contracts.repairs.edits import shown as hidden
+
     count = len(found.edits)
     if not count:
         return [[(f"{glyphs.valid} this is valid against {schema} as it stands", "good")], *_pretty(payload, " ")]
@@ -119,7 +122,7 @@ def lines_of(payload: Any, found: Repair | None, shown: Shown, glyphs: Glyphs) -
         [("One smallest valid neighbour. It is not a guess at what was meant.", "dim")],
         [("", "")],
     ]
-    for edit in found.edits:
+    for edit in (hidden(each, payload) for each in found.edits):
         place, why = visible(edit.pointer or "(root)", limit=60), visible(edit.why, limit=100)
         if edit.op in ("replace", "remove", "rename"):
             lines.append([("- ", "error"), (f"{place:<28} ", "key"), (visible_value(edit.before, limit=100), "error")])
@@ -131,7 +134,7 @@ def lines_of(payload: Any, found: Repair | None, shown: Shown, glyphs: Glyphs) -
 
 def _pretty(value: Any, sign: str) -> list[list[Span]]:
     try:
-        text = json.dumps(value, indent=2, ensure_ascii=False)
+        text = json.dumps(masked(value), indent=2, ensure_ascii=False)
     except (RecursionError, ValueError):
         text = visible_value(value, limit=2_000)
     return [[(f"{sign} {line}", "")] for line in visible_lines(text).split("\n")[:_MOST_LINES]]

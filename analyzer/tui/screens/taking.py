@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from analyzer.masking import mask_json
 from analyzer.tui import export
 from analyzer.tui.lines import Lines
 from analyzer.tui.marks import Mark
@@ -148,7 +149,7 @@ class Taking(Exporting, Part):
         if self.shown is None or self.shown.model is None:
             self.notify("no record here")
             return
-        text = visible_lines(self.shown.raw.decode("utf-8", "backslashreplace"), limit=10_000_000)
+        text = visible_lines(mask_json(self.shown.raw.decode("utf-8", "backslashreplace")), limit=10_000_000)
         command = shlex.split(os.environ.get("PAGER") or "less") or ["less"]
         # Without -R and shell commands, a pager shows text and does nothing else.
         quiet = {**os.environ, "LESS": "", "LESSSECURE": "1"}
