@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from analyzer.contracts.tightening.shapes import Shape, free_text, shape
 from analyzer.contracts.tightening.tighten import Limits, Observation, Proposal, Step, tighten
+from tests.ground.tokens import BASE32, draw
 
 
 def valid(schema: Any, payload: Any) -> bool:
@@ -388,3 +389,22 @@ def test_many_calls_of_an_old_version_do_not_outvote_the_new_one() -> None:
     for name in ("a", "b", "c", "d"):  # whichever half the session falls into
         found = tighten([Observation(f"new_{name}", {"id": "7"})], schema, elsewhere=old)
         assert valid(found.schema, {"id": "7"})
+
+
+def test_credentials_are_no_codes() -> None:
+    key = "AKIA" + draw(random.Random(3), BASE32, 16)
+
+    def make(chance: random.Random) -> Any:
+        return {
+            "password": chance.choice(["sesame one", "sesame two"]),
+            "tokens": {"access_token": [chance.choice(["first", "second"])]},
+            "pin_secret": chance.choice([4711, 4712]),
+            "with": key,
+            "view": chance.choice(["full", "items"]),
+        }
+
+    found = tighten(calls(make), None)
+    assert step(found, "/view", "enum").after == {"enum": ["full", "items"]}
+    told = json.dumps(found.schema) + repr(found.steps)
+    assert [word for word in ("sesame", "first", "4711", key) if word in told] == []
+    assert "a credential, left alone" in told

@@ -13,11 +13,13 @@ from analyzer.contracts.tightening.narrow import ITEM, Path, closed
 from analyzer.contracts.tightening.observed import Place
 from analyzer.contracts.tightening.shapes import free_text, identifier, shape
 from analyzer.pointer import pointer
+from analyzer.secrets import find, secret_name
 
 Klass = Literal["enum", "pattern", "additionalProperties", "required", "output", "bounds", "schema"]
 
 #: A list of codes: so few different values, each so often on average, none longer.
 _MOST_CODES, _OFTEN, _LONGEST_CODE = 12, 4, 64
+_LOOKED_AT = 200
 #: An index that no tuple reaches: the schema of the items in general.
 _ANY_ITEM = 10**9
 
@@ -51,6 +53,9 @@ def ideas(root: Any, path: Path, place: Place, shape_klass: Klass | None) -> Ite
     types = place.types - {"null"}
     if types == {"object"}:
         yield from _object(root, path, place, bound)
+    elif types and not types & {"array", "boolean"} and _credential(path, place):
+        # A list of those seen would show them, and refuse the next one.
+        yield [Idea(path, "pattern", _spelled(path), None, None, rejected="a credential, left alone")]
     elif types == {"string"}:
         yield _text(path, place, bound)
     elif types and types <= {"integer", "number"}:
@@ -109,6 +114,11 @@ def _text(path: Path, place: Place, bound: list[dict[str, object]]) -> list[Idea
     if not found:
         found = [Idea(path, "pattern", _spelled(path), None, None, rejected="no common shape")]
     return found
+
+
+def _credential(path: Path, place: Place) -> bool:
+    name = next((step for step in reversed(path) if step is not ITEM), "")
+    return secret_name(str(name)) or any(find(text) for text in set(place.texts[:_LOOKED_AT]))
 
 
 def _codes(texts: Sequence[str]) -> bool:
