@@ -109,3 +109,21 @@ def test_how_it_is_written_changes_nothing(wire: str, contracts: Path, tmp_path:
     plain = _told(_write(tmp_path / "plain", wire, _lines()), contracts)
     for name, dump in SAME.items():
         assert _told(_write(tmp_path / name, wire, _lines(dump)), contracts) == plain, name
+
+
+@pytest.mark.parametrize("names", [("1.jsonl", "2.jsonl"), ("2.jsonl", "1.jsonl")])
+@pytest.mark.parametrize("wire", ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "bedrock"])
+def test_a_log_that_is_there_as_it_was_and_as_it_grew_is_one(
+    wire: str, names: tuple[str, str], contracts: Path, tmp_path: Path
+) -> None:
+    records = [list(WIRES[wire](planted(kind).session)) for kind in KINDS]
+    was = [record for each in records for record in each[: len(each) // 2 + 1]]
+    grown = [record for each in records for record in each]
+    told = []
+    for folder, logs in (("alone", [grown]), ("both", [was, grown])):
+        (tmp_path / folder).mkdir()
+        for name, log in zip(names, logs, strict=False):
+            (tmp_path / folder / name).write_text(_lines()(log), encoding="utf-8")
+        told.append(_told(tmp_path / folder, contracts))
+    assert told[1].pop((None, "event-redelivered", "info"), 0) > 0
+    assert told[1] == told[0]

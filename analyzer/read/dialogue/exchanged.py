@@ -17,6 +17,8 @@ from analyzer.read.values import first
 
 _REFUSED = 400
 _MOST = 1 << 16  # responses that are remembered
+_END = 512  # bytes of a request that are compared at either end, beside the length of all
+_Key = tuple[object, int, int, int]
 R = TypeVar("R", bound=Recorded)
 P = TypeVar("P")
 
@@ -28,8 +30,8 @@ class Exchanged:
         self._rows = rows
         self._dialogue = dialogue
         self._end = end
-        self._sessions: dict[tuple[object, int, int] | None, str | None] = {}
-        """The sessions of exchanges, by what tells a copy of one."""
+        self._sessions: dict[_Key | None, str | None] = rows.shared.setdefault(f"exchanges {dialogue.wire}", {})
+        """The sessions of the exchanges of a run, by what tells a copy of one: a log that grew may be there twice."""
 
     def append(
         self,
@@ -52,7 +54,7 @@ class Exchanged:
         self._rows.faults += [(place.event, None, *fault) for fault in faults]
         self._end()
         self._dialogue.forget()
-        key = _key(place, response)
+        key = _key(place, request, response)
         if response is not None and key in self._sessions:
             # Written again, as where a collector tried twice: no other session that began alike.
             self._dialogue.move(_of(place, request or response))
@@ -88,11 +90,12 @@ class Exchanged:
             del self._sessions[next(iter(self._sessions))]
 
 
-def _key(place: Place, response: Body[Any] | None) -> tuple[object, int, int] | None:
+def _key(place: Place, request: Body[Any] | None, response: Body[Any] | None) -> _Key | None:
     """What a copy of an exchange would share with it; None without a time or anything that came back."""
     if place.when is None or response is None or not says_something(response):
         return None
-    return place.when, place.length, hash(response.frames)
+    ends = () if request is None else (request.frames[0][:_END], request.frames[-1][-_END:])
+    return place.when, place.length, hash(response.frames), hash(ends)
 
 
 def _of(place: Place, body: Body[Any]) -> Place:

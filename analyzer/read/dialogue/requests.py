@@ -35,7 +35,7 @@ class Dialogue:
 
         `apart`: requests and replies may be records of their own, and those of several conversations come at once.
         """
-        self._wire = wire
+        self.wire = wire
         self._rows = rows
         self._read = read
         self._positional = positional
@@ -271,7 +271,7 @@ class Dialogue:
                 self._belongs_to_none(full)
         else:
             if conversation is None:
-                conversation = self._asked = Conversation(self.name(reply or f"{self._wire}-reply"))
+                conversation = self._asked = Conversation(self.name(reply or f"{self.wire}-reply"))
                 self._asked_in, self._waiting = None, False
             append(conversation, place)
         if late:
@@ -350,7 +350,7 @@ class Dialogue:
 
     def _belongs_to_none(self, held: Held[Conversation]) -> None:
         """A reply of which it was never known whose it is: it stands alone, with the tools that all had who asked."""
-        conversation = Conversation(self.name(f"{self._wire}-reply"))
+        conversation = Conversation(self.name(f"{self.wire}-reply"))
         tables = {each.table for each in held.among}
         table = next(iter(tables)) if len(tables) == 1 else b""
         if first(table) == b"[":
@@ -408,7 +408,7 @@ class Dialogue:
             self._sightings.call(event, session, "item", emission, emission, emission, to, call)
 
         if not self._at_once.also(event, lambda conversation, _: append(conversation.session)):
-            append(self._failed or self.name(f"{self._wire}-reply"))
+            append(self._failed or self.name(f"{self.wire}-reply"))
 
 
 def _arguments(said: Said) -> str:
