@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from analyzer.read.adapter import RecordAdapter
+from analyzer.read.claude.bodies import holds_blocks
 from analyzer.read.cursor import Cursor, Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.exchange import exchange_in, unread
@@ -73,7 +74,7 @@ class AgentsSdk(RecordAdapter[Record]):
             and "content" in record
             and not {"tool_calls", "tool_call_id"} & record.keys()
         ):
-            return 0.2
+            return 0.0 if holds_blocks(record) else 0.2
         if any(isinstance(record.get(name), dict) for name in ("http", "request")) or "body" in record:
             try:
                 exchange = exchange_in(msgspec.json.encode(record))

@@ -52,7 +52,7 @@ class AnthropicMessages(RecordAdapter[Record]):
     known_by: ClassVar[str] = (
         "`messages` beside `max_tokens`, with tools that have an `input_schema` or blocks `tool_use`, `tool_result`; "
         "bodies of type `message`; stream events `message_start` to `message_stop`; exchanges under /v1/messages; "
-        "bodies with an `anthropic_version`"
+        "bodies with an `anthropic_version`; lists of messages with such blocks"
     )
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
@@ -70,6 +70,7 @@ class AnthropicMessages(RecordAdapter[Record]):
         self._bodies = Usual(body_of, self._usual)
         self._records = Decoding(source, rows, record_of, self.knows, usual=self._bodies)
         self._exchanges = 0
+        self._bare: list[tuple[bytes, Place]] = []
         conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
         self._batches: Batches[Conversation] = rows.shared.setdefault("batches messages", Batches())
         self._memories = (conversations, self._batches)
@@ -83,6 +84,7 @@ class AnthropicMessages(RecordAdapter[Record]):
 
     def close(self) -> None:
         """A request without an answer, a reply that breaks off, and replies that may be of several requests."""
+        self._list()
         self._replies.end()
         self._requests.close()
 
@@ -116,8 +118,22 @@ class AnthropicMessages(RecordAdapter[Record]):
             return False
         return True
 
+    def _list(self) -> None:
+        """The messages that stood alone, one after the other: a history such as a request resends."""
+        if self._bare:
+            place = msgspec.structs.replace(self._bare[0][1], opaque=True)
+            listing = b"[" + b",".join(raw for raw, _ in self._bare) + b"]"
+            self._bare = []
+            self._replies.end()
+            self._requests.take(record_of(b'{"messages":' + listing + b"}"), place)
+
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         native = record.type
+        if top and native is None and record.role in ("user", "assistant") and first(record.content) in (b"[", b'"'):
+            self._bare.append((raw, place))
+            return True
+        if top:
+            self._list()
         if native in STREAM and (native != "message_start" or first(record.message) == b"{"):
             name = name_of(record.message) if native == "message_start" else None
             self._replies.piece(piece_of(record), native or "", name, place)

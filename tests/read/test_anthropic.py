@@ -400,3 +400,32 @@ def test_a_tool_that_was_held_back_is_on_offer_once_it_is_added_by_name(tmp_path
     found = audited(tmp_path, _added_later(user("Hello."), {"role": "system", "content": [added]}, tools=(TOOL, ask)))
     rows = found.findings.filter(pl.col("call_id") == "toolu_1", pl.col("severity") == "error")
     assert rows["rule"].to_list() == ["ARG001"]
+
+
+@pytest.mark.parametrize("form", ["an array", "an array, printed", "lines", "under a name"])
+def test_messages_without_a_body_around_them_are_a_history(tmp_path: Path, form: str) -> None:
+    def call(name: str) -> dict[str, Any]:
+        return {"type": "tool_use", "id": name, "name": "look", "input": {"at": "door"}}
+
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "open"}
+    talk = [
+        user("Look."),
+        {**assistant({"type": "text", "text": "I look."}, call("toolu_1")), "ts": 1},
+        {**user(result), "ts": 2},
+        assistant(call("toolu_2")),
+        user("Go on."),
+        assistant({"type": "text", "text": "Done."}),
+    ]
+    written = {
+        "an array": json.dumps(talk),
+        "an array, printed": json.dumps(talk, indent=2),
+        "lines": "".join(json.dumps(each) + "\n" for each in talk),
+        "under a name": json.dumps({"task": "door", "conversation": talk}),
+    }
+    path = tmp_path / "history.json"
+    path.write_text(written[form])
+    found = audit([str(path)])
+    assert [each["format"] for each in found.inputs] == [NAME]
+    assert (found.summary["sessions"], found.summary["calls"], found.summary["results"]) == (1, 2, 1)
+    rows = found.findings.filter(pl.col("severity") == "error").select("rule", "call_id").rows()
+    assert rows == [("CALL004", "toolu_2")]

@@ -240,8 +240,20 @@ def asks(record: Record | Body) -> bool:
     return bool(record.max_tokens) and "claude" in (record.model or "")
 
 
+def holds_blocks(message: dict[str, Any]) -> bool:
+    """Whether a message without a body around it has calls or results in blocks, as this wire has them."""
+    content = message.get("content")
+    bare = message.get("role") in ("user", "assistant") and not {"type", "uuid", "id"} & message.keys()
+    blocks = content if bare and isinstance(content, list) else ()
+    return any(isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in blocks)
+
+
 def knows(record: Any) -> float:
-    """How surely a parsed record is of this wire."""
+    """How surely a parsed record is of this wire: a body, what holds one, or a message that stands alone in a list."""
+    return 0.9 if isinstance(record, dict) and holds_blocks(record) else _knows(record)
+
+
+def _knows(record: Any) -> float:
     if not isinstance(record, dict) or {"uuid", "sessionId"} <= record.keys():  # a message in a row of Claude Code's
         return 0.0
     native = record.get("type")
@@ -260,10 +272,10 @@ def knows(record: Any) -> float:
         found = typed(record_of, {name: record[name] for name in named if name in record})
         return float(found is not None and asks(found[0]))
     if "custom_id" in record and isinstance(record.get("params"), dict):
-        return knows(record["params"])  # a request of a batch
+        return _knows(record["params"])  # a request of a batch
     if "custom_id" in record and isinstance(record.get("result"), dict):
         return float(record["result"].get("type") in _OUTCOMES)
-    sure = sure_of(record, lambda url: 1.0 if is_url(url) else None, lambda body: "messages" in body and knows(body))
+    sure = sure_of(record, lambda url: 1.0 if is_url(url) else None, lambda body: "messages" in body and _knows(body))
     if sure:
         return sure
-    return max(map(knows, enclosed_in(record)), default=0.0)
+    return max(map(_knows, enclosed_in(record)), default=0.0)
