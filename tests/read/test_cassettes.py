@@ -17,6 +17,7 @@ import yaml
 import zstandard
 
 from analyzer.auditing import Audit, audit
+from analyzer.read.sources.bodies import text_of
 
 _TOOL: dict[str, Any] = {
     "type": "function",
@@ -105,9 +106,10 @@ def test_a_body_that_cannot_be_unpacked_is_told(tmp_path: Path, body: bytes) -> 
     assert len(lost(found)) == 1
 
 
-def test_a_body_that_unpacks_to_no_end_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.read.limits.MAX_RECORD", 1 << 20)
-    body = gzip.compress(b'{"choices":"' + bytes(1 << 24))
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, zstandard.compress], ids=["gzip", "deflate", "zstd"])
+def test_a_body_that_unpacks_to_no_end_is_cut(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    body = pack(b'{"choices":"' + b"x" * (1 << 25) + b'"}')
+    assert len(text_of(body)) < 1 << 22
     found = audited(tmp_path, {"interactions": [interaction(_ASKED, body)], "version": 1})
     assert len(lost(found)) == 1
 

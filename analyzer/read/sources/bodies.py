@@ -18,6 +18,8 @@ from analyzer.read.sources.packed import unpacked
 _PRELUDE, _BEHIND = 12, 4
 _LEAST = _PRELUDE + _BEHIND
 _STRING = 7  # the type of a header that is text, the only one of those that name an event
+# What a body may come to, or a small file of many fills the memory: texts shrink to a tenth, streams to a thirtieth.
+_FREE, _TIMES = 1 << 20, 50
 _ZLIB, _CHECK = 8, 31  # the method in the first byte of a zlib stream; what its first two bytes are a multiple of
 
 
@@ -30,10 +32,11 @@ def text_of(body: bytes) -> str:
 
 
 def _plain(body: bytes) -> bytes:
-    """The bytes of a body before it was compressed, up to where it is cut, and to the most a record may have."""
+    """The bytes of a body before it was compressed, up to where it is cut, or to the most that it may come to."""
+    most = min(_FREE + _TIMES * len(body), limits.MAX_RECORD)
     if body[:1] and body[0] & 15 == _ZLIB and int.from_bytes(body[:2]) % _CHECK == 0:
         try:
-            return zlib.decompressobj().decompress(body, limits.MAX_RECORD)
+            return zlib.decompressobj().decompress(body, most)
         except zlib.error:
             return body
     stream = unpacked(io.BytesIO(body), body[:4])
@@ -42,7 +45,7 @@ def _plain(body: bytes) -> bytes:
     pieces: list[bytes] = []
     size = 0
     try:
-        while size < limits.MAX_RECORD and (piece := stream.read(limits.BLOCK)):
+        while size < most and (piece := stream.read(min(limits.BLOCK, most - size))):
             pieces.append(piece)
             size += len(piece)
     except OSError:
