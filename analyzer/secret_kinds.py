@@ -147,6 +147,20 @@ def _connection(value: str) -> Confidence | None:
     return None if _worthless(value) else "likely"
 
 
+def _argument(value: str) -> Confidence | None:
+    """Return how sure it is that what follows `--password` is one: a variable, an option or a path is none."""
+    return "hint" if value[0] not in "$%*/.@~-" and "://" not in value and looks_random(value) else None
+
+
+def _signature(value: str) -> Confidence | None:
+    return "hint" if len(set(value)) >= 10 and _entropy(value[:400]) >= 3 else None
+
+
+def _cookies(value: str) -> Confidence | None:
+    held = [pair.partition("=")[2] for pair in value.split(";")]
+    return "hint" if any(len(each) >= 16 and looks_random(each) for each in held) else None
+
+
 def _private_key(value: str) -> Confidence | None:
     line = re.search(r"[A-Za-z0-9+/=]{32,}", value)
     if line is None or len(set(line[0])) < 10:
@@ -160,6 +174,10 @@ _PEM_TEXT = (
     r"""|(?:(?:\\[nr]|[\\ \t\r\n"',+])*+[A-Za-z0-9+/=]{32,}+)++)"""
 )
 _PASSWORD = "[!#-&(-.0-;=?A-~]"  # noqa: S105 - printable ASCII but quotes, / < > and @
+
+_QUERY = "(?:[?&;]|u0026|%26)"
+_COOKIE = r"""[A-Za-z0-9_.-]{1,60}=[^\s"'\\;]+"""
+_USER = "[A-Za-z0-9._@+-]{1,60}"
 
 KINDS: tuple[Kind, ...] = (
     Kind("anthropic-key", ("sk-ant-",), _URLSAFE + "{24,}", _certain, _ALONE),
@@ -247,6 +265,23 @@ MORE = (
         _authorization,
         samples=("QWxhZGRpbjpvcGVu",),
     ),
+    # Who has the address has what it leads to, while it holds.
+    Kind("address-signature", ("sig=",), "(?P<s>[A-Za-z0-9%+/_-]{42,}={0,2})", _signature, _QUERY + "$"),
+    Kind(
+        "address-signature",
+        ("Signature=",),
+        "(?P<s>[A-Za-z0-9%+/_~-]{40,}={0,2})",
+        _signature,
+        f"(?:{_QUERY}|X-(?:Amz|Goog)-)$",
+    ),
+    Kind("cookie", ("ookie: ",), f"(?P<s>{_COOKIE}(?:; ?{_COOKIE})*)", _cookies, "[Cc]$"),
+    Kind(
+        "assigned-secret",
+        ("--password ", "--passwd ", "--token ", "--api-key ", "--secret "),
+        r"""[\\"'`]*(?P<s>[A-Za-z0-9!#$%*+./:=?@^_|~-]{8,})""",
+        _argument,
+    ),
+    Kind("connection-password", (" -u ", "--user "), rf"""[\\"']*{_USER}:(?P<s>{_PASSWORD}{{4,}})""", _argument),
 )
 
 # Keys and tokens of single vendors, told by a prefix of their own. What has none, or one of two or three common
@@ -300,6 +335,7 @@ VENDORS: tuple[tuple[Kind, ...], ...] = (
         ),
         _vendor("discord-webhook", ("/api/webhooks/",), "[0-9]{17,20}/(?P<s>" + _URLSAFE + "{60,})", "com$"),
         _vendor("heroku-key", ("HRKU-",), _URLSAFE + "{36,}"),
+        _vendor("onepassword-token", ("ops_eyJ",), _URLSAFE + "{100,}"),
         _vendor("planetscale-token", ("pscale_",), "(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{31,}[A-Za-z0-9_-]"),
         _vendor("replicate-token", ("r8_",), _WORD + "{37,}"),
         _vendor("sentry-token", ("sntry",), "[su]_[A-Za-z0-9+/=_]{60,}"),

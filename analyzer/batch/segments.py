@@ -35,7 +35,7 @@ from analyzer.trace import Settings
 SHUFFLED = 1_000_000
 """Events of a partition that a crew audits: some 1.5 GB."""
 
-_FORM = 5  # of the answers: what a store keeps in another one is audited anew
+_FORM = 6  # of the answers: what a store keeps in another one is audited anew
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,9 @@ NEGATIVE = {
     + " nvapi-"
     + "driver-" * 12,
     "placeholders of vendors": "gsk_" + "x" * 52 + " dop_v1_" + "0" * 64 + " tvly-YOUR_API_KEY hvs.<token>",
+    "options without a credential": "--password $DB_PASSWORD_2 --token --verbose2 --secret /run/x1 -u 10:10 -u root",
+    "cookies of taste": "Set-Cookie: lang=en; theme=dark-2; Path=/",
+    "a figure's signature": "f(x) sig=0.05 Signature=" + "x" * 60 + " &sig=none",
     "masked already": "token [github-token, 40 chars] password=[assigned-secret, 12 chars, hmac 1234abcd]",
 }
 
