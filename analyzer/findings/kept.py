@@ -22,6 +22,7 @@ _WAITING = ("retries", "offer_events", "offers")
 _MUCH = 32 << 20
 _LOT = 50_000  # rows that are looked at together
 _EVENTS_OF = ("offers", "first_showings", "strays", "retries")  # whose events are looked up in `offer_events`
+_SHOWN = pl.struct("call_id", "digest").hash().alias("shown")
 _Place = tuple[int, int]  # where bytes begin in the file, and how many they are
 
 
@@ -75,10 +76,13 @@ class Kept:
     def whole(self) -> tuple[list[Frames], list[Packed]]:
         """The answers and their findings, with every row that may be asked for.
 
-        Of calls that may repeat a failed one, those that do.
+        Of calls that may repeat a failed one, or be one of another session, those that do or are.
         """
-        failed = pl.concat([self._failed(number) for number in range(len(self._parts))]).unique()
-        return [self._part(number, failed) for number in range(len(self._parts))], [each.copy() for each in self._found]
+        numbers = range(len(self._parts))
+        failed = pl.concat([self._failed(number) for number in numbers]).unique()
+        shown = pl.concat([self._shown(number) for number in numbers])
+        again = shown.filter(shown.is_duplicated()).unique()
+        return [self._part(number, failed, again) for number in numbers], [each.copy() for each in self._found]
 
     def end(self) -> tuple[list[Frames], list[Packed]]:
         """The answers as `whole` has them; they are kept no longer."""
@@ -99,8 +103,9 @@ class Kept:
         """Remove what waits on disk."""
         self._file.close()
 
-    def _part(self, number: int, failed: pl.Series) -> Frames:
-        repeating = pl.col("digest").is_in(failed.implode()) if self._every else pl.lit(value=True)
+    def _part(self, number: int, failed: pl.Series, again: pl.Series) -> Frames:
+        repeating = pl.col("digest").is_in(failed.implode()) | _SHOWN.is_in(again.implode())
+        repeating = repeating if self._every else pl.lit(value=True)
         part = {
             **self._parts[number],
             "retries": self._get(number, "retries", repeating),
@@ -113,6 +118,9 @@ class Kept:
 
     def _failed(self, number: int) -> pl.Series:
         return self._get(number, "retries", pl.col("ended").is_not_null())["digest"]
+
+    def _shown(self, number: int) -> pl.Series:
+        return self._get(number, "retries", pl.col("call_id").is_not_null()).select(_SHOWN).to_series()
 
     def _put(self, frame: pl.DataFrame) -> list[_Place]:
         places = []

@@ -142,6 +142,8 @@ def copies(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.
     found = marks(events, events, fetch)
     if found.is_empty():
         return events.with_columns(copy=pl.lit(None, pl.String))
+    if events["event_id"].null_count() and events["source"].min() != events["source"].max():
+        found = pl.concat([found, _among_copies(events, found, fetch)])
     return events.join(found, on="event", how="left", maintain_order="left")
 
 
@@ -204,6 +206,26 @@ def _written_again(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]
             copied.append((event >> PART_BITS, session))
         seen.add(content)
     return copied
+
+
+def _among_copies(events: pl.DataFrame, found: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> pl.DataFrame:
+    """`event, copy` of what has no id, stands among copies of what another file holds, and is in that file, too."""
+    again = pl.col("event").is_in(found.filter(copy="redelivered")["event"].implode())
+    named = pl.when(pl.col("event_id").is_not_null()).then(again)
+    beside = named.forward_fill().over("session", "source").fill_null(named.backward_fill().over("session", "source"))
+    rows = events.select(
+        *("event", "event_id", "session", "source", "offset", "length", "pointer"),
+        beside=beside.fill_null(value=False) & ~again,
+    )
+    copied = rows.filter(pl.col("beside").any().over("session"))
+    held = pl.col("event_id").is_null() & ~pl.col("event").is_in(found["event"].implode())
+    seen: dict[tuple[str | None, bytes], int] = {}
+    marked = []
+    for event, _, session, source, offset, length, pointer, near in copied.filter(held).sort("event").iter_rows():
+        key = session, _digest(_content(fetch(source, offset, length), pointer))
+        if seen.setdefault(key, source) != source and near:
+            marked.append((event, "redelivered"))
+    return pl.DataFrame(marked, schema=found.schema, orient="row")
 
 
 def _digest(content: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""The calls that ended a session without success, and those that may repeat one in another session."""
+"""The calls that ended a session without success, and those that may repeat one, or be one, of another session."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from analyzer.frames import RETRIES
 from analyzer.replay.payloads import in_lots
 
 SHORTEST = 8  # bytes of arguments that say enough to be recognised
+_TOLD = 16  # letters of a call id that no other session has by chance
 _KINDS = ("function", "custom", "mcp")
 #: Logs of trials: one task is tried again and again in sessions of its own, on purpose.
 _TRIALS = ("inspect", "toolbench", "bfcl")
@@ -56,6 +57,31 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
     )
     first = pl.struct("session", "digest").is_first_distinct()
     return rows.filter(first | pl.col("ended").is_not_null()).select(list(RETRIES))
+
+
+def shown_again(retries: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
+    """The sessions that show calls of an earlier one, the `home`: by id and arguments, and how many. `events`: EVENTS.
+
+    Short ids may begin anew in each session: then one call alone proves nothing, and no two have other times.
+    """
+    named = retries.filter(pl.col("call_id").str.len_chars() > 0)
+    named = named.filter(pl.struct("call_id", "digest").is_duplicated())
+    if named.is_empty():
+        return named.select("session", home="session", count="digest")
+    order = ("first_event", "event", "pointer")
+    named = named.join(events.select("event", "time"), on="event", how="left").sort(order)
+    columns = ("session", "event", "pointer", "time")
+    homes = named.unique(["call_id", "digest"], keep="first", maintain_order=True)
+    homes = homes.select("call_id", "digest", *(pl.col(name).alias(f"home_{name}") for name in columns))
+    sure = pl.col("call_id").str.len_chars() >= _TOLD
+    return (
+        named.join(homes, on=["call_id", "digest"], maintain_order="left")
+        .filter(pl.col("session") != pl.col("home_session"))
+        .filter(sure | (pl.col("time") == pl.col("home_time")).fill_null(value=True))
+        .group_by("session", home="home_session", maintain_order=True)
+        .agg(pl.first("event", "pointer", "call_id", "home_event", "home_pointer"), sure=sure.any(), count=pl.len())
+        .filter(pl.col("sure") | (pl.col("count") > 1))
+    )
 
 
 def _canonical(texts: pl.Series) -> pl.Series:

@@ -169,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reach="session",
     ),
-    Rule("LOG004", "event-redelivered", "info", looks_at=("events.copy=redelivered",), reach="session"),
+    Rule("LOG004", "event-redelivered", "info", looks_at=("events.copy=redelivered",), reach="session", across=True),
     Rule("LOG005", "event-id-reused", "error", looks_at=("events.copy=reused",), reach="session"),
     Rule("LOG006", "order-broken", "warning", reach="session"),
     Rule("LOG007", "record-missing", "info", reach="session"),

@@ -1,9 +1,10 @@
 """An event was delivered more than once.
 
 What it says: how many events of the session came again with the same id and the same content, as after a reconnect;
-where events have no ids, how many stand in records that were written again, byte for byte and with the same time.
+where events have no ids, how many stand in records that were written again, byte for byte and with the same time. Of a
+session that shows calls which another session made: with which, and how many of them have the same ids and arguments.
 Why it matters: the copies are folded before anything else is looked at. A consumer that does not fold them runs a call
-twice.
+twice. Calls that are recorded in two sessions are not folded: they are judged and counted twice.
 Bad:
     turn
     item c1 get_order {"id":"ord_204418"}
@@ -17,7 +18,8 @@ Good:
     result c1 ok {}
     end
 Blind spots: without an id or a time finer than seconds, and in the pieces of a stream, what was recorded twice cannot
-be told from what happened twice. Neither can copies be told that differ in a byte.
+be told from what happened twice. Copies that differ in a byte are known by the ids of calls alone: not where calls have
+none, hardly any arguments, or short ids that begin anew in each session and no time.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.replay.retries import shown_again
 from analyzer.rules.hits import hits, place
 from analyzer.trace import Trace
 
@@ -51,6 +54,27 @@ def check(trace: Trace) -> pl.DataFrame:
         }
         for row in rows.sort("event").iter_rows(named=True)
     )
+
+
+def check_across(trace: Trace) -> pl.DataFrame:
+    """One hit for each session and the earlier one that shows calls of it, too."""
+    return hits(
+        {
+            **{name: row[name] for name in ("session", "event", "pointer")},
+            "keyword": "session",
+            "confidence": "likely",
+            "message": f"{_calls(row['count'])} recorded in session {row['home']}, too, with the same "
+            f"{'id' if row['count'] == 1 else 'ids'} and arguments; they are not folded, and count twice.",
+            "hint": "Give a log that was written twice, or that stands beside an older copy of it, once; files that go "
+            "on with one another, in the order in which they were written.",
+            "related": [place(row["home_event"], row["home_pointer"], "first recorded", row["call_id"])],
+        }
+        for row in shown_again(trace.retries, trace.events).iter_rows(named=True)
+    )
+
+
+def _calls(count: int) -> str:
+    return "One call is" if count == 1 else f"{count} calls are"
 
 
 def _by_id(row: dict[str, Any]) -> dict[str, str]:

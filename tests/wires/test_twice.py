@@ -1,0 +1,60 @@
+"""A log that lies there twice, written in another way or shorter, is folded, or it is told that it counts twice."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer import audit
+from tests.wires.every import WIRES
+from tests.wires.script import planted
+
+Records = list[Any]
+
+
+def _lines(records: Records, **how: Any) -> str:
+    return "".join(json.dumps(record, **how) + "\n" for record in records)
+
+
+def _sorted(records: Records) -> str:
+    return _lines(records, sort_keys=True, separators=(" , ", " : "))
+
+
+#: What lies beside the log.
+BESIDE: dict[str, Callable[[Records], str]] = {
+    "sorted": _sorted,
+    "as it was": lambda records: _lines(records[: 2 * len(records) // 3]),
+}
+#: Inspect logs are of trials, in which the same is done again on purpose.
+TRIALS = {"inspect"}
+
+
+def _records(wire: str, kind: str) -> Records:
+    text = json.dumps(list(WIRES[wire](planted(kind).session)))
+    return list(json.loads(text.replace(f"{kind}_", f"call_{kind}_4nRt81yQ")))
+
+
+@pytest.mark.parametrize("name", ["0.jsonl", "9.jsonl"])
+@pytest.mark.parametrize("wire", [wire for wire in WIRES if wire not in TRIALS])
+def test_what_lies_there_twice_is_folded_or_told(wire: str, name: str, contracts: Path, tmp_path: Path) -> None:
+    records = _records(wire, "missing")
+    told = {}
+    for beside in ["nothing", *BESIDE]:
+        folder = tmp_path / beside
+        folder.mkdir()
+        (folder / "5.jsonl").write_text(_lines(records), encoding="utf-8")
+        if beside in BESIDE:
+            (folder / name).write_text(BESIDE[beside](records), encoding="utf-8")
+        made = audit([str(folder)], contracts=[str(contracts)])
+        errors = Counter(made.findings.filter(severity="error").select("call_id", "slug").iter_rows())
+        told[beside] = errors, made.summary["calls"], made.findings["rule"].is_in(["LOG003", "LOG004"]).any()
+    errors, calls, _ = told.pop("nothing")
+    assert errors
+    for beside, (found, count, again) in told.items():
+        assert found.keys() == errors.keys(), beside
+        assert again or (found, count) == (errors, calls), beside
