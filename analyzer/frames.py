@@ -165,7 +165,7 @@ SHOWINGS = _schema(
         "event": pl.Int64,
         "session": pl.String,
         "channel": pl.String,  # session, update, create, request, search, listing, registry
-        "scope": pl.String,  # what it replaces: "all", "add" (nothing), "server:LABEL"; REFUSED: it never was in force
+        "scope": pl.String,  # replaces "all" or "server:LABEL"; "add", "remove": these; REFUSED: never in force
         "table": pl.String,  # null: all tools withdrawn
         "pointer": pl.String,  # to the list of tools; null: it stands inside a text
     }

@@ -23,6 +23,7 @@ _MOST_KEPT = 64 << 20  # bytes of schemas and tools; a partition's own are kept 
 _MOST_COMPILED = 512 << 20  # bytes of what judges, about; beyond, it is compiled again when it is asked for
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 
+_THESE = ("add", "remove")  # scopes of tables that say nothing of other tools
 _Row = tuple[Any, ...]
 _NO_CONTRACTS, _NO_OFFERS = CONTRACTS.to_frame(), OFFERS.to_frame()
 
@@ -185,7 +186,7 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
     showings = showings.filter(pl.col("scope") != REFUSED)
     if showings.is_empty():
         return _NO_OFFERS
-    same = pl.col("table").eq_missing(pl.col("table").shift(1)) & (pl.col("scope") != "add")
+    same = pl.col("table").eq_missing(pl.col("table").shift(1)) & ~pl.col("scope").is_in(_THESE)
     runs = (
         showings.sort("session", "scope", "seq", "event")
         .with_columns(
@@ -196,8 +197,7 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
         .with_columns(place=pl.struct("seq", "event").rank("dense").over("session", "scope").cast(pl.Int64))
         .select("session", "scope", "place", "table", "channel", "event", "after", since="seq", at="pointer")
     )
-    listed = runs.join(tools, on="table", how="inner", maintain_order="left").with_columns(
-        state=pl.lit("offered"),
+    shown = runs.join(tools, on="table", how="inner", maintain_order="left").with_columns(
         # A table inside a text can be pointed at no closer than that.
         pointer=(pl.col("at") + pl.col("pointer")).fill_null(""),
     )
@@ -205,11 +205,16 @@ def offers_of(showings: pl.DataFrame, tools: pl.DataFrame) -> pl.DataFrame:
         *("session", "tool", "role", "since", "after", "state", "schema_id"),
         *("channel", "strict", "deferred", "async", "event", "pointer"),
     ]
+    removed = pl.col("scope") == "remove"
+    listed = shown.filter(~removed).with_columns(state=pl.lit("offered"))
     every = listed[columns]
     # A table withdraws what tables of its scope have shown: what a search or a server's listing added stays.
-    several = runs.filter(pl.col("scope") != "add", pl.len().over("session", "scope") > 1)
+    several = runs.filter(~pl.col("scope").is_in(_THESE), pl.len().over("session", "scope") > 1)
     if several.height:
         every = pl.concat([every, _withdrawn(several, listed)[columns]])
+    if listed.height < shown.height:
+        gone = shown.filter(removed).with_columns(_nothing(), state=pl.lit("withdrawn"))
+        every = pl.concat([every, gone[columns]])
     every = every.sort("session", "tool", "role", "since", "event", maintain_order=True)
     every = every.unique(["session", "tool", "role", "since"], keep="last", maintain_order=True)
     same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in ("session", "tool", "role"))
@@ -224,13 +229,18 @@ def _withdrawn(runs: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     where = ["session", "scope", "place"]
     shown = listed.select(*where, "tool", "role").unique()
     gone = shown.with_columns(pl.col("place") + 1).join(shown, on=shown.columns, how="anti")
-    none = {"schema_id": pl.String, "strict": pl.Boolean, "deferred": pl.Boolean, "async": pl.Boolean}
     return (
         runs.unique(where, keep="last", maintain_order=True)
         .join(gone, on=where, maintain_order="left")
         .with_columns(
-            *(pl.lit(None, dtype).alias(name) for name, dtype in none.items()),
+            _nothing(),
             state=pl.lit("withdrawn"),
             pointer=pl.col("at").fill_null(""),
         )
     )
+
+
+def _nothing() -> Iterable[pl.Expr]:
+    """What an offer says of a tool that is withdrawn."""
+    none = {"schema_id": pl.String, "strict": pl.Boolean, "deferred": pl.Boolean, "async": pl.Boolean}
+    return [pl.lit(None, dtype).alias(name) for name, dtype in none.items()]

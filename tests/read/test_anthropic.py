@@ -402,6 +402,43 @@ def test_a_tool_that_was_held_back_is_on_offer_once_it_is_added_by_name(tmp_path
     assert rows["rule"].to_list() == ["ARG001"]
 
 
+REMOVED = {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "ask"}}
+ADDED = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "ask"}}
+
+
+def _asks(call_id: str, listing: list[Any], tools: Any) -> dict[str, Any]:
+    """An exchange in which the model asks; what it said goes to the listing."""
+    block = {"type": "tool_use", "id": call_id, "name": "ask", "input": {"to": "her"}}
+    asked = {"model": "claude-m", "max_tokens": 9, "messages": list(listing), "tools": list(tools)}
+    listing += [assistant(block), user({"type": "tool_result", "tool_use_id": call_id, "content": "yes"})]
+    said = {"type": "message", "role": "assistant", "content": [block], "stop_reason": "tool_use"}
+    return {"request": asked, "response": {"id": f"msg_{call_id}", **said}}
+
+
+@pytest.mark.parametrize("where", ["in the table", "added by value"])
+def test_a_tool_that_is_removed_in_the_conversation_is_no_longer_on_offer(tmp_path: Path, where: str) -> None:
+    ask = {"name": "ask", "input_schema": {"type": "object", "properties": {"to": {"type": "string"}}}}
+    tools = (TOOL, ask) if where == "in the table" else (TOOL,)
+    listing: list[Any] = [user("Hello.")]
+    if where != "in the table":
+        value = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": ask}}
+        listing.append({"role": "system", "content": [value]})
+    exchanges = [_asks("toolu_1", listing, tools)]
+    listing.append({"role": "system", "content": [REMOVED]})
+    exchanges.append(_asks("toolu_2", listing, tools))
+    # Another table does not bring it back, nor does a change of the table that was shown before.
+    exchanges.append(_asks("toolu_3", listing, [*tools, {**TOOL, "name": "other"}]))
+    listing.append({"role": "system", "content": [ADDED]})
+    exchanges.append(_asks("toolu_4", listing, tools))
+    exchanges.append(_asks("toolu_5", listing[:3], tools))  # it begins anew from before the removal
+    found = audited(tmp_path, *exchanges)
+    told = found.findings.filter(rule="ARG002").sort("call_id")
+    assert told["call_id"].to_list() == ["toolu_2", "toolu_3"]
+    assert set(told["message"]) == {"The tool ask had been removed from the table when the model called it."}
+    judged = found.frames["calls"].join(found.frames["verdicts"].filter(role="arguments"), on="call")
+    assert set(judged.filter(verdict_is="valid")["call_id"]) >= {"toolu_1", "toolu_4", "toolu_5"}
+
+
 @pytest.mark.parametrize("form", ["an array", "an array, printed", "lines", "under a name"])
 def test_messages_without_a_body_around_them_are_a_history(tmp_path: Path, form: str) -> None:
     def call(name: str) -> dict[str, Any]:

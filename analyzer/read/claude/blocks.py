@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analyzer.read.members import held
 from analyzer.read.recover import Fault, Unreadable, parse, typed
 from analyzer.read.values import ABSENT, Raw, first
 
@@ -43,13 +42,6 @@ class Block(msgspec.Struct, gc=False):
     tool: Raw = ABSENT
 
 
-class _Added(msgspec.Struct, gc=False):
-    """The tool of a block that adds one: a definition, or the name of one that the table holds back."""
-
-    definition: Raw = ABSENT
-
-
-_added = msgspec.json.Decoder(_Added).decode
 _content = msgspec.json.Decoder(list[Block] | str | None).decode
 _block = msgspec.json.Decoder(Block).decode
 _json = msgspec.json.Decoder().decode
@@ -66,14 +58,6 @@ def meaning(block: Block) -> str:
 def is_result(block: Block) -> bool:
     """Whether a block answers a call; server tools have type names of their own."""
     return block.type.endswith("tool_result")
-
-
-def added_by(block: Block) -> bytes:
-    """The definition of the tool that a block adds to those on offer; empty where it is no such block."""
-    if block.type != "tool_addition" or first(block.tool) != b"{":
-        return b""
-    definition = held(_added, block.tool, _Added())[0].definition
-    return bytes(definition) if first(definition) == b"{" else b""
 
 
 def blocks_in(content: list[Block] | str | None) -> list[Block]:

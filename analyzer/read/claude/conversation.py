@@ -40,6 +40,10 @@ class Conversation(msgspec.Struct, eq=False):
     table: bytes = b""
     hosted: frozenset[str] = frozenset()
     """Tools of the provider's own in the table."""
+    added: dict[str, bytes] = {}
+    """Tools that came on offer in messages, by name."""
+    removed: dict[str, bytes] = {}
+    """Those that messages took out, until they are added again."""
     state: bytes = b""
 
     def emit(self, call_id: str, reply: str, before: int) -> str:

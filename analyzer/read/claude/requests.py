@@ -9,8 +9,9 @@ import msgspec
 
 from analyzer.frames import REFUSED
 from analyzer.read.at_once import NOBODYS, AtOnce, Held
-from analyzer.read.claude.blocks import CALLS, Block, added_by, arguments_of, blocks_of, is_result, meaning, words_of
+from analyzer.read.claude.blocks import CALLS, Block, arguments_of, blocks_of, is_result, meaning, words_of
 from analyzer.read.claude.bodies import Body, Record, Sentence, format_of, hosted_in, parallel_of, sentence_of
+from analyzer.read.claude.changes import Changes
 from analyzer.read.claude.conversation import Conversation, Conversations, counted, emission, gist, numbered
 from analyzer.read.claude.sightings import At, Sightings
 from analyzer.read.cursor import Cursor, Place
@@ -57,6 +58,7 @@ class Requests:
         """Called before a conversation goes on."""
         self._calls: list[tuple[str, Place, Append]] = []
         """Calls that may be of several conversations: the id, the record."""
+        self._changes = Changes(rows)
         self._shown = b""
 
     def take(self, record: Record | Body, place: Place) -> None:
@@ -166,7 +168,9 @@ class Requests:
         before = len(conversation.sent)
         counts: Counts = (conversation.calls, conversation.results)
         if known < before:
-            counts = counted(map(sentence_of, listed(asked.listing)[:known]))
+            again = [*map(sentence_of, listed(asked.listing)[:known])]
+            counts = counted(again)
+            self._changes.went_back(again, event, conversation)
         elif accepted is False:
             counts = (dict(counts[0]), dict(counts[1]))
         for index, sentence in enumerate(asked.new, known):
@@ -199,8 +203,8 @@ class Requests:
             what = meaning(block)
             if what == "said":
                 said = True
-                if block.type == "tool_addition" and fresh and accepted is not False:
-                    self._add(block, at.event, conversation)
+                if fresh and accepted is not False:
+                    self._changes.take(block, at.event, conversation)
                 continue
             at.to = f"{to}/{index}"
             if what == "call":
@@ -242,14 +246,6 @@ class Requests:
             instructions=system,
         )
 
-    def _add(self, block: Block, event: int, conversation: Conversation) -> None:
-        """A tool that comes on offer in the middle of the conversation, beside the table of the request."""
-        definition = added_by(block)
-        if definition:
-            table = self._rows.table(b"[" + definition + b"]", "anthropic")
-            # It stands in no list that a pointer could lead to.
-            self._rows.showings.append((event, conversation.session, "request", "add", table, None))
-
     def _table(self, tools: Raw, event: int, conversation: Conversation, pointer: str | None) -> None:
         text = bytes(tools)
         if text == conversation.table:
@@ -271,6 +267,7 @@ class Requests:
         self._rows.showings.add(
             event=event, session=conversation.session, channel="request", scope="all", table=table, pointer=pointer
         )
+        self._changes.table_shown(event, conversation)
 
 
 def kind_of(block: Block, conversation: Conversation) -> str | None:
