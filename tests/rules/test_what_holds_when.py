@@ -91,6 +91,8 @@ def test_calls_at_once_are_allowed_by_a_request_that_does_not_speak_of_them(wire
         (["subagents 1", "turn", "turn subagent a", "subagents 2", "snapshot", "turn subagent b"], 0),
         (["subagents 2", "turn", "turn subagent a", "turn subagent b", "end", "end", "subagents 1", "snapshot"], 0),
         (["subagents 2", "turn", "turn subagent a", "subagents 1", "snapshot", "turn subagent b"], 1),
+        (["turn", "turn subagent a", "turn subagent b", "subagents 1", "snapshot"], 1),
+        (["turn", "turn subagent a", "turn subagent b", "subagents 2", "snapshot", "subagents 1", "snapshot"], 0),
     ],
 )
 def test_the_limit_of_subagents_is_that_of_its_time(lines: list[str], count: int) -> None:

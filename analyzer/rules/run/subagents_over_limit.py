@@ -19,7 +19,8 @@ Good:
     end
     end
 Blind spots: a subagent counts while one of its turns is open; one that is kept open between turns does not. Without a
-stated limit nothing is said, nor of those who were at work before the limit was lowered.
+stated limit nothing is said, nor of those who were at work before the limit was lowered. The first limit that a
+recording states is taken to have held before it, too, and then the confidence is likely.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from analyzer.trace import Trace
 
 def check(trace: Trace) -> pl.DataFrame:
     """The first place of each session where more subagents are at work than its limit."""
-    limits = trace.session_states.filter(pl.col("max_subagents").is_not_null())
+    stated = trace.session_states.filter(pl.col("max_subagents").is_not_null())
+    limits = stated.select("session", "seq", limit="max_subagents").sort("seq")
+    first = limits.unique("session", keep="first", maintain_order=True).select("session", first="limit")
     turns = trace.turns.filter(pl.col("subagent").is_not_null())
     columns = ("session", "turn", "subagent")
     steps = pl.concat(
@@ -51,12 +54,9 @@ def check(trace: Trace) -> pl.DataFrame:
         .with_columns(running=pl.col("step").cum_sum().over("session"))
         .filter(pl.col("step") == 1)
         .sort("seq", "session", "turn")
-        .join_asof(
-            limits.select("session", "seq", limit="max_subagents").sort("seq"),
-            on="seq",
-            by="session",
-            check_sortedness=False,
-        )
+        .join_asof(limits, on="seq", by="session", check_sortedness=False)
+        .join(first, on="session", how="left", maintain_order="left")
+        .with_columns(late=pl.col("limit").is_null(), limit=pl.coalesce("limit", "first"))
         .filter(pl.col("running") > pl.col("limit"))
         .unique("session", keep="first", maintain_order=True)
     )
@@ -71,6 +71,7 @@ def check(trace: Trace) -> pl.DataFrame:
             "event": row["event"],
             "pointer": "",
             "keyword": "limit",
+            "confidence": "likely" if row["late"] else None,
             "message": f"{row['running']} subagents are at work at once; the session allows {row['limit']}.",
             "hint": "Look at who starts subagents, and whether the limit was meant.",
         }
