@@ -23,6 +23,7 @@ from analyzer.read.gemini_cli import GeminiCli
 from analyzer.read.gemini_live import GeminiLive
 from analyzer.read.inspect import Inspect
 from analyzer.read.interactions import Interactions
+from analyzer.read.langchain import LangChain
 from analyzer.read.langfuse import Langfuse
 from analyzer.read.langsmith import LangSmith
 from analyzer.read.managed_agents import ManagedAgents
@@ -65,6 +66,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     VercelAI,
     Langfuse,
     LangSmith,
+    LangChain,
     MLflow,
     GateRecords,
 )

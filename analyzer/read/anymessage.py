@@ -20,6 +20,8 @@ _ENDS = ("tool_result", "tool_call_output")
 _HELD_CALLS = ("functionCall", "function_call", "toolUse", "tool_call")
 _HELD_RESULTS = ("functionResponse", "function_response", "toolResult", "tool_call_result")
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
+_CHUNK = "MessageChunk"  # how classes of LangChain end whose messages came in pieces
+_FLAGS = {"success": True, "error": False}
 _ANSWERED = {"output-available": True, "output-error": False, "output-denied": False, "result": True}
 _BEGUN = ("input-streaming", "partial-call")
 _MOST_LAYERS = 4
@@ -43,25 +45,22 @@ def said_of(value: Any) -> Said:
     """What one message says; pointers lead from the message."""
     if not isinstance(value, dict):
         return Said(text=value if isinstance(value, str) else None)
-    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):  # as LangChain stores them
-        said = said_of({"role": _stored_role(value["id"]), **value["kwargs"]})
-        said.to = said.to and f"/kwargs{said.to}"
-        move(said, "/kwargs")
+    stored = _stored(value)
+    if stored is not None:
+        said, to = said_of(stored[0]), stored[1]
+        said.to = said.to and f"{to}{said.to}"
+        move(said, to)
         return said
     role = value.get("role", value.get("type"))
     if "role" not in value and _is_item(role):
         said = Said("tool" if "output" in value else "assistant")
         _part(value, "", said, [])
         return said
-    said = Said(_ROLES.get(role, role) if isinstance(role, str) else None, item_id=_string(value.get("id")))
+    said = Said(_role(role), item_id=_string(value.get("id")))
     texts: list[str] = []
     content = value.get("content")
-    if said.role == "tool" and not isinstance(content, list):
-        text, container = contained(content)
-        name = _string(value.get("name"), value.get("tool_name"))
-        said.results = [
-            Result(_string(value.get("tool_call_id"), value.get("toolCallId")), name, text, container, "/content")
-        ]
+    if said.role in {"tool", "function"} and not isinstance(content, list):
+        said.results = [_answer(value, *contained(content))]
     elif isinstance(content, str):
         texts.append(content)
         said.to = "/content"
@@ -70,24 +69,53 @@ def said_of(value: Any) -> Said:
         for index, part in enumerate(listed if isinstance(listed, list) else ()):
             _part(part, f"/{member}/{index}", said, texts)
     if said.role == "tool" and isinstance(content, list) and not said.results:
-        name = _string(value.get("name"))
-        said.results = [Result(_string(value.get("tool_call_id")), name, "\n".join(texts), "parts", "/content")]
+        said.results = [_answer(value, "\n".join(texts), "parts")]
         texts = []
+    shown, said.calls = said.calls, []
     _listed(value, "", said)
+    _beside(shown, said)
     invoked = value.get("toolInvocations")
     for index, each in enumerate(invoked if isinstance(invoked, list) and not said.calls else ()):
         if isinstance(each, dict):
             _invoked(each, f"/toolInvocations/{index}", None, said)
-    if not said.calls and isinstance(value.get("additional_kwargs"), dict):
-        _listed(value["additional_kwargs"], "/additional_kwargs", said)
+    _provided(value.get("additional_kwargs"), said)
     said.text = "\n".join(texts) if texts else _string(value.get("text"))
     return said
+
+
+def _provided(value: Any, said: Said) -> None:
+    """The calls as the provider wrote them, which LangChain keeps beside its own."""
+    if isinstance(value, dict):
+        provided = Said()
+        _listed(value, "/additional_kwargs", provided)
+        _beside([call for call in provided.calls if call.call_id is not None or not said.calls], said)
+
+
+def _stored(value: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """A message out of what LangChain stores it in, and the member that it stood in."""
+    held, path = value.get("kwargs"), value.get("id")
+    if isinstance(held, dict) and isinstance(path, list):
+        return {"role": _stored_role(path), **held}, "/kwargs"
+    held = value.get("data")
+    if isinstance(held, dict) and "content" in held and "role" not in value:
+        return {"type": value.get("type"), **held}, "/data"
+    return None
+
+
+def _answer(value: dict[str, Any], text: str | None, container: str) -> Result:
+    """The result that a message of a tool is."""
+    flag = value.get("status") if "tool_call_id" in value else None
+    name = _string(value.get("name"), value.get("tool_name"))
+    call_id = _string(value.get("tool_call_id"), value.get("toolCallId"))
+    return Result(call_id, name, text, container, "/content", _FLAGS.get(flag) if isinstance(flag, str) else None)
 
 
 def move(said: Said, to: str | None) -> None:
     """Let the pointers to calls and results begin with `to`, or with None lead to the whole."""
     for call in said.calls:
         call.to = "" if to is None else to + call.to
+        for copy in call.copies:
+            copy.to = "" if to is None else to + copy.to
     for result in said.results:
         result.to = "" if to is None else to + result.to
 
@@ -103,6 +131,30 @@ def _listed(value: dict[str, Any], to: str, said: Said) -> None:
                 said.calls.append(call)
     if isinstance(value.get("function_call"), dict):
         said.calls.append(call_of(value["function_call"], f"{to}/function_call"))
+
+
+def _beside(shown: list[Call], said: Said) -> None:
+    """Calls that a message shows once more, in its content or as the provider wrote them: copies of those it lists.
+
+    What a stream began is an empty object in the content, and no copy. A call that is in no list was made all the same.
+    """
+    listed = {call.call_id: call for call in said.calls if call.call_id is not None}
+    for call in shown:
+        same = listed.get(call.call_id or "")
+        if same is None or same.name != call.name:
+            call.owed_by = "nobody" if listed and call.kind == "function" else call.owed_by
+            said.calls.append(call)
+        elif call.text not in {None, "", "{}"}:
+            call.owed_by = same.owed_by
+            same.copies.append(call)
+
+
+def _role(value: Any) -> str | None:
+    """The role under its usual name."""
+    if not isinstance(value, str):
+        return None
+    role = value.removesuffix(_CHUNK).lower() if value.endswith(_CHUNK) else value
+    return _ROLES.get(role, role)
 
 
 def _is_item(kind: Any) -> bool:

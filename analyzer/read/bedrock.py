@@ -156,7 +156,8 @@ class BedrockConverse(RecordAdapter[Record]):
                 self._answer(said_of(bytes(message)), record, place)
                 return True
         for name in EVENTS:
-            if first(getattr(record, name)) == b"{":
+            told = getattr(record, name)
+            if first(told) == b"{" and (name != "metadata" or b'"usage"' in bytes(told)):
                 self._streaming.take(name, getattr(record, name), place)
                 return True
         if not record.request and self._records.fails(record, raw):

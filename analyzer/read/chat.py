@@ -186,7 +186,8 @@ class OpenAIChat(RecordAdapter[Record]):
 
     def _is_own(self, record: Record | Body, raw: bytes | None = None) -> bool:
         """Whether a list of messages is one of this wire; others have such lists. Without `raw` only what is sure."""
-        if b'"tool_calls"' in bytes(record.messages):
+        messages = bytes(record.messages)
+        if b'"tool_calls"' in messages and b'"role"' in messages:
             return True
         table = table_in(record)[0]
         return self._records.seen(table) if raw is None else self._records.own(raw, table)

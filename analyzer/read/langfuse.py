@@ -261,6 +261,7 @@ class Langfuse(RecordAdapter[Observation]):
         if one.output is None and not failed:
             return
         text, container = contained(one.output if whole is None else whole["content"])
+        went_well = True if whole is not None and whole.get("status") == "success" else None
         error = one.statusMessage or (None if text else "the observation is marked as an error")
         self._rows.result_sightings.add(
             event=event,
@@ -271,7 +272,7 @@ class Langfuse(RecordAdapter[Observation]):
             call_id=call_id,
             pair_id=pair_id,
             name=name,
-            success=False if failed else None,
+            success=False if failed else went_well,
             error=error if failed else None,
             text=text,
             container=container,

@@ -53,9 +53,17 @@ def test_a_call_is_seen_as_made_as_run_and_as_given_back(tmp_path: Path) -> None
     assert found.frames["sessions"]["session"].to_list() == ["trace-1"]
     assert found.frames["calls"].select("call_id", "sightings", "copies").rows() == [("c1", 3, 1)]
     assert found.frames["results"].select("text", "call").rows() == [("seen", 0)]
-    assert errors(found) == {"args-schema-mismatch"}
+    assert errors(found) == {"args-schema-mismatch", "executed-despite-mismatch"}
     (mismatch,) = found.findings.filter(slug="args-schema-mismatch").to_dicts()
     assert mismatch["location"]["pointer"].startswith("/outputs/generations/0/0/message/kwargs/tool_calls/0/args")
+
+
+def test_a_call_that_stands_in_the_content_too_is_one(tmp_path: Path) -> None:
+    block = {"type": "tool_use", "name": "look", "id": "c1", "input": {"at": 3}}
+    said = stored("AIMessage", content=[block], type="ai", tool_calls=[CALLED])
+    found = audited(tmp_path, model(1, [USER], said))
+    assert found.frames["calls"].select("call_id", "sightings", "copies").rows() == [("c1", 2, 1)]
+    assert errors(found) == {"args-schema-mismatch"}
 
 
 def test_a_programs_text_of_the_arguments_is_not_judged(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
+from typing import Any
 
 from tests.wires.bodies import Json, Writer, chat, messages, responses
 from tests.wires.script import Session
@@ -50,10 +52,45 @@ def chat_separately(session: Session) -> Iterator[Json]:
         yield exchange["response"]
 
 
+def langchain(session: Session) -> Iterator[Json]:
+    """The state of a thread, with the tools of the first request beside it."""
+    tools = [{"type": "function", "function": {"name": n, "parameters": s}} for n, s in session.tools(session.steps[0])]
+    messages = [each for _, each in _langchain(session)]
+    yield {"thread_id": f"lg-{session.name}", "values": {"messages": messages}, "next": [], "tools": tools}
+
+
+def langgraph_updates(session: Session) -> Iterator[Json]:
+    """What a graph streams: the state that it begins with, and what each of its nodes adds."""
+    for node, message in _langchain(session):
+        yield {"messages": [message]} if node == "user" else {node: {"messages": [message]}}
+
+
+def _langchain(session: Session) -> Iterator[tuple[str, Json]]:
+    """The messages, each with who added it; arguments that are no object are kept as their text."""
+
+    def message(kind: str, **members: Any) -> Json:
+        number = next(numbers)
+        return {"additional_kwargs": {}, "type": kind, "id": f"{session.name}-{number}", **members}
+
+    numbers = count()
+    yield "user", message("human", content=f"seeds of {session.name}")
+    for step in session.steps:
+        good = [c for c in step.calls if isinstance(c.given, dict)]
+        calls = [{"name": c.name, "args": c.given, "id": c.id, "type": "tool_call"} for c in good]
+        bad = [{"name": c.name, "args": c.arguments, "id": c.id, "error": "no"} for c in step.calls if c not in good]
+        yield "model", message("ai", content="", tool_calls=calls, invalid_tool_calls=bad)
+        for result in step.results:
+            status = "error" if result.failed else "success"
+            yield "tools", message("tool", content=result.text, tool_call_id=result.id, status=status)
+    yield "model", message("ai", content=session.final, tool_calls=[], invalid_tool_calls=[])
+
+
 HISTORIES: dict[str, Writer] = {
     "openai-responses chained": responses_chained,
     "openai-responses in a conversation": responses_in_conversation,
     "openai-chat trajectory": chat_trajectory,
+    "langchain": langchain,
+    "langchain updates": langgraph_updates,
     "openai-chat, request and response apart": chat_separately,
     "anthropic-messages, request and response apart": messages_separately,
 }

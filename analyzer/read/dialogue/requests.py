@@ -135,12 +135,21 @@ class Dialogue:
         """The next message that is appended begins another list."""
         self._running = None
 
-    def append(self, raw: bytes, place: Place) -> str:
-        """Append the next message of the one list that the source holds, a record for each; its session."""
-        if self._running is None:
+    def append(self, raw: bytes, place: Place, *, session: str | None = None, again: bool = False) -> str:
+        """Append the next message of the one list that the source holds, a record for each; its session.
+
+        With a session, it is the next one of that, whose messages lists may show, too. `again`: it stands in the place
+        of one that came before.
+        """
+        if session is not None and session != self.running:
+            conversation = self._conversations.named(session, "appended")
+            conversation.walk = conversation.walk or Walk(conversation.emitted, self._positional)
+            self._running = conversation, conversation.walk
+        elif self._running is None:
             conversation = self._conversations.begun(raw)
             self._running = conversation, Walk(conversation.emitted, self._positional)
         conversation, walk = self._running
+        walk = Walk(conversation.emitted, self._positional) if again else walk
         self.cursor.advance(place)
         self._count += 1
         self._messages([self._read(raw)], conversation, walk, "", self._count, own=True)

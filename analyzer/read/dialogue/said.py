@@ -24,6 +24,8 @@ class Call(msgspec.Struct, gc=False):
     owed_by: str = "client"
     wire: str | None = None
     """Another wire than that of its conversation, where the call itself shows it."""
+    copies: list[Call] = []
+    """The same call as the message shows it elsewhere, as in the provider's own shape."""
 
 
 class Result(msgspec.Struct, gc=False):

@@ -49,6 +49,9 @@ class Sightings:
                 pointer,
             )
         )
+        for copy in call.copies:
+            where = pointer and pointer.removesuffix(call.to) + copy.to
+            self.call(event, session, stage, reply, emission, pair_id, where, copy, wire)
 
     def result(  # noqa: PLR0917 - a row
         self,

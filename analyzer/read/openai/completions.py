@@ -178,6 +178,8 @@ def _is_message(value: Any) -> float:
 def _knows_list(record: dict[str, Any], messages: list[Any], name: str) -> float:
     if name == "history" and "trajectory" not in record:
         return 0.0
+    if messages and not any(isinstance(each, dict) and "role" in each for each in messages):
+        return 0.0
     try:
         text = msgspec.json.encode([messages[:64], record.get("tools")])
     except (TypeError, ValueError, RecursionError, UnicodeEncodeError):
