@@ -70,7 +70,6 @@ class AnthropicMessages(RecordAdapter[Record]):
         self._bodies = Usual(body_of, self._usual)
         self._records = Decoding(source, rows, record_of, self.knows, usual=self._bodies)
         self._exchanges = 0
-        self._bare: list[tuple[bytes, Place]] = []
         conversations: Conversations = rows.shared.setdefault(self.name, Conversations())
         self._batches: Batches[Conversation] = rows.shared.setdefault("batches messages", Batches())
         self._memories = (conversations, self._batches)
@@ -84,7 +83,6 @@ class AnthropicMessages(RecordAdapter[Record]):
 
     def close(self) -> None:
         """A request without an answer, a reply that breaks off, and replies that may be of several requests."""
-        self._list()
         self._replies.end()
         self._requests.close()
 
@@ -118,22 +116,14 @@ class AnthropicMessages(RecordAdapter[Record]):
             return False
         return True
 
-    def _list(self) -> None:
-        """The messages that stood alone, one after the other: a history such as a request resends."""
-        if self._bare:
-            place = msgspec.structs.replace(self._bare[0][1], opaque=True)
-            listing = b"[" + b",".join(raw for raw, _ in self._bare) + b"]"
-            self._bare = []
-            self._replies.end()
-            self._requests.take(record_of(b'{"messages":' + listing + b"}"), place)
-
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         native = record.type
         if top and native is None and record.role in ("user", "assistant") and first(record.content) in (b"[", b'"'):
-            self._bare.append((raw, place))
+            self._replies.end()
+            self._requests.append(raw, place)
             return True
         if top:
-            self._list()
+            self._requests.part()
         if native in STREAM and (native != "message_start" or first(record.message) == b"{"):
             name = name_of(record.message) if native == "message_start" else None
             self._replies.piece(piece_of(record), native or "", name, place)

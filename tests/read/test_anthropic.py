@@ -464,5 +464,18 @@ def test_messages_without_a_body_around_them_are_a_history(tmp_path: Path, form:
     found = audit([str(path)])
     assert [each["format"] for each in found.inputs] == [NAME]
     assert (found.summary["sessions"], found.summary["calls"], found.summary["results"]) == (1, 2, 1)
-    rows = found.findings.filter(pl.col("severity") == "error").select("rule", "call_id").rows()
-    assert rows == [("CALL004", "toolu_2")]
+    rows = found.findings.filter(pl.col("severity") == "error")
+    assert rows.select("rule", "call_id").rows() == [("CALL004", "toolu_2")]
+    location = rows["location"][0]
+    line, above = {"lines": (4, ""), "under a name": (1, "/conversation/3")}.get(form, (1, "/3"))
+    assert (location["line"], location["pointer"]) == (line, above + "/content/0/input")
+
+
+def test_a_history_of_a_record_for_each_message_is_none_of_the_next_file(tmp_path: Path) -> None:
+    talk = [user("Look."), assistant({"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}})]
+    for name, last in (("a", "open"), ("b", "shut")):
+        result = user({"type": "tool_result", "tool_use_id": "toolu_1", "content": last})
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (*talk, result)))
+    found = audit([str(tmp_path)])
+    assert (found.summary["sessions"], found.summary["calls"], found.summary["results"]) == (2, 2, 2)
+    assert found.findings.filter(pl.col("severity") == "error").is_empty()

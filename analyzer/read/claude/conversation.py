@@ -99,11 +99,18 @@ class Conversations:
         self._beginnings: Recent[int, list[Conversation]] = Recent(_CONVERSATIONS)
         self._owners: Recent[str, Conversation] = Recent()
         self._latest: Latest[Conversation] = Latest()
+        self._names: Recent[str, int] = Recent()
 
     def trim(self) -> None:
         """Forget what is oldest; called once for each block."""
         self._beginnings.trim()
         self._owners.trim()
+        self._names.trim()
+
+    def name(self, wanted: str) -> str:
+        """A session's name, with a number where the run has had one of that name."""
+        nth = numbered(self._names, wanted) + 1
+        return wanted if nth == 1 else f"{wanted}-{nth}"
 
     def owns(self, conversation: Conversation, call_id: str) -> None:
         """Note a call of a conversation."""

@@ -59,11 +59,14 @@ class Requests:
         self._calls: list[tuple[str, Place, Append]] = []
         """Calls that may be of several conversations: the id, the record."""
         self._changes = Changes(rows)
+        self._running: Conversation | None = None
+        """That of messages that stand alone, one after the other."""
         self._shown = b""
 
     def take(self, record: Record | Body, place: Place) -> None:
         """Read a request and keep it; the one before has no response so far."""
         self.flush(None)
+        self.part()
         self._cursor.advance(place)
         listing = bytes(record.messages)
         conversation, known, new, digests = self._conversations.find(listing)
@@ -72,6 +75,24 @@ class Requests:
         self.at_once.ask(conversation)
         self._cursor.advance(place)
         self.waiting = Asked(record, place, self._cursor.next, conversation, listing, known, new, digests)
+
+    def append(self, raw: bytes, place: Place) -> None:
+        """Append the next message of a history that has a record for each."""
+        self.flush(None)
+        self._cursor.advance(place)
+        if self._running is None:
+            name = f"messages-{blake2b(raw, digest_size=6).hexdigest()}"
+            self._running = Conversation(self._conversations.name(name))
+        conversation, session = self._running, self._running.session
+        event, opaque = self._cursor.event("message", "item", session)
+        at = At(event, session, "history", "/content", reply=f"{session} {event}", opaque=opaque)
+        self._sentence(
+            sentence_of(raw), at, conversation, (conversation.calls, conversation.results), fresh=True, accepted=None
+        )
+
+    def part(self) -> None:
+        """The next message that is appended begins another history."""
+        self._running = None
 
     def _went_on(self, conversation: Conversation, new: list[Sentence], *, after: int | None) -> None:
         """A conversation goes on with these messages: what of them was said and not placed is its own."""
