@@ -30,6 +30,7 @@ from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.mlflow import MLflow
 from analyzer.read.otel import OpenTelemetry
+from analyzer.read.pydantic_ai import PydanticAI
 from analyzer.read.reader import read_source
 from analyzer.read.recording import Recording
 from analyzer.read.responses import Responses
@@ -67,6 +68,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     Langfuse,
     LangSmith,
     LangChain,
+    PydanticAI,
     MLflow,
     GateRecords,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from tests.wires.bodies import Json, Writer, chat, messages, responses
+from tests.wires.bodies import Json, Writer, chat, messages, responses, when
 from tests.wires.script import Session
 
 
@@ -65,6 +65,38 @@ def langgraph_updates(session: Session) -> Iterator[Json]:
         yield {"messages": [message]} if node == "user" else {node: {"messages": [message]}}
 
 
+def pydantic_ai(session: Session) -> Iterator[Json]:
+    """A line for each message; the results of a step are parts of one request."""
+
+    def request(*parts: Json) -> Json:
+        return {"kind": "request", "parts": list(parts), "conversation_id": f"pa-{session.name}", "timestamp": when(1)}
+
+    def response(*parts: Json) -> Json:
+        return {"kind": "response", "parts": list(parts), "conversation_id": f"pa-{session.name}", "model_name": "m"}
+
+    yield request({"part_kind": "user-prompt", "content": f"seeds of {session.name}"})
+    for step in session.steps:
+        calls = [
+            {"part_kind": "tool-call", "tool_name": c.name, "args": c.arguments, "tool_call_id": c.id}
+            for c in step.calls
+        ]
+        names = {c.id: c.name for c in step.calls}
+        yield response(*calls)
+        results = [
+            {
+                "part_kind": "tool-return",
+                "tool_name": names.get(r.id, "find_seed"),
+                "content": r.text,
+                "tool_call_id": r.id,
+                "outcome": "failed" if r.failed else "success",
+            }
+            for r in step.results
+        ]
+        if results:
+            yield request(*results)
+    yield response({"part_kind": "text", "content": session.final})
+
+
 def _langchain(session: Session) -> Iterator[tuple[str, Json]]:
     """The messages, each with who added it; arguments that are no object are kept as their text."""
 
@@ -89,6 +121,7 @@ HISTORIES: dict[str, Writer] = {
     "openai-responses chained": responses_chained,
     "openai-responses in a conversation": responses_in_conversation,
     "openai-chat trajectory": chat_trajectory,
+    "pydantic-ai": pydantic_ai,
     "langchain": langchain,
     "langchain updates": langgraph_updates,
     "openai-chat, request and response apart": chat_separately,

@@ -15,6 +15,8 @@ from analyzer.trace import Trace
 # What Claude Code, Codex and the SDKs of MCP say before a tool runs.
 _SURE = r"\bInputValidationError\b|failed to parse function arguments"
 _SERVER = r"-32602|[Ii]nvalid arguments for tool"
+# Pydantic AI hands the errors of its validator back as they are.
+_LISTED = r'^\[\{"type":"\w+","loc":\['
 _TAG = re.compile(r"</?[a-z_]+>")
 _AT_ONCE = 200  # characters; further down such words may be what a tool found
 
@@ -29,9 +31,12 @@ def refused_by_host(trace: Trace) -> Iterator[dict[str, Any]]:
     unflagged = results["success"].is_null() & ~results["wire"].is_in(FLAGGED_WIRES)
     failed = results.filter(
         (results["rank"] == 0) & (~results["success"] | unflagged) & results["call"].is_in(open_.implode())
-    ).select("call", "event", "pointer", "call_id", said=pl.coalesce("error", "text").str.slice(0, 4_000))
+    ).select("call", "event", "pointer", "call_id", "wire", said=pl.coalesce("error", "text").str.slice(0, 4_000))
     begins = pl.col("said").str.slice(0, _AT_ONCE)
-    failed = failed.filter(begins.str.contains(f"{_SURE}|{_SERVER}")).with_columns(sure=begins.str.contains(_SURE))
+    listed = (pl.col("wire") == "pydantic-ai") & begins.str.contains(_LISTED)
+    failed = failed.filter(begins.str.contains(f"{_SURE}|{_SERVER}") | listed).with_columns(
+        sure=begins.str.contains(_SURE)
+    )
     if failed.is_empty():
         return
     from analyzer.rules.drift.refusal import refusal  # its wordings take longer to compile than most audits need them
