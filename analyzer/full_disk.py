@@ -28,12 +28,18 @@ def advice(error: BaseException) -> str | None:
     return MAKE_ROOM if no_room(error) else None
 
 
-def write_parquet(frame: pl.DataFrame, file: Path) -> None:
-    """Write a Parquet file. Raises OSError, also where there is no room, of which Polars says only that it failed."""
+def write_parquet(frame: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
+    """Write a Parquet file. Raises OSError, also where there is no room, of which Polars says only that it failed.
+
+    What is not yet in memory is never there as a whole.
+    """
     import polars as pl
 
     try:
-        frame.write_parquet(file)
+        if isinstance(frame, pl.LazyFrame):
+            frame.sink_parquet(file)
+        else:
+            frame.write_parquet(file)
     except pl.exceptions.PolarsError:
         with file.open("ab") as probe:
             probe.write(bytes(_PROBE))

@@ -5,6 +5,7 @@ partition, and puts the answers together. Whatever runs on more than one core or
 `audit_large` for a session that is too large to be looked at whole.
 """
 
+from analyzer.auditing.on_disk import OnDisk
 from analyzer.auditing.outcome import Audit, open_audit
 from analyzer.auditing.partition import Answer, audit_partition, conclude
 from analyzer.auditing.run import audit, chosen, contracts_given
@@ -14,6 +15,7 @@ from analyzer.auditing.windows import audit_large
 __all__ = [
     "Answer",
     "Audit",
+    "OnDisk",
     "audit",
     "audit_large",
     "audit_partition",

@@ -11,8 +11,8 @@ import polars as pl
 
 from analyzer.frames import Frames
 
-_NUMBERED = {"calls": "call", "results": "result", "verdicts": "verdict"}
-_NUMBERS = {
+NUMBERED = {"calls": "call", "results": "result", "verdicts": "verdict"}
+NUMBERS = {
     "calls": ("call", "result"),
     "results": ("result", "call"),
     "verdicts": ("verdict", "call", "result"),
@@ -30,12 +30,22 @@ STAGE = (
 )
 
 
+ORDER = {
+    **{name: (number,) for name, number in NUMBERED.items()},
+    "violations": ("verdict", "position"),
+    "sightings": ("what", "id", "seq", "event", "pointer"),
+    "turns": ("session", "since", "turn"),
+    **dict.fromkeys(_BY_EVENT, ("event",)),
+}
+"""By what the rows of each frame are sorted, once they have their numbers."""
+
+
 def told_apart(parts: Sequence[Frames]) -> None:
     """Give the numbers of each part a range of their own, in place."""
-    since = dict.fromkeys(_NUMBERED.values(), 0)
+    since = dict.fromkeys(NUMBERED.values(), 0)
     for part in parts:
-        heights = {number: part[name].height for name, number in _NUMBERED.items()}
-        for name, numbers in _NUMBERS.items():
+        heights = {number: part[name].height for name, number in NUMBERED.items()}
+        for name, numbers in NUMBERS.items():
             part[name] = part[name].with_columns(pl.col(number) + since[number] for number in numbers)
         before = pl.col("what").replace_strict({"call": since["call"], "result": since["result"]})
         part["sightings"] = part["sightings"].with_columns(pl.col("id") + before.cast(pl.Int64))
@@ -44,17 +54,17 @@ def told_apart(parts: Sequence[Frames]) -> None:
 
 def in_order(whole: Frames) -> Frames:
     """The frames of all parts, numbered and sorted as those of one; every session is whole in one part."""
-    found = {name: whole[name].sort("session", number) for name, number in _NUMBERED.items()}
+    found = {name: whole[name].sort("session", number) for name, number in NUMBERED.items()}
     found["verdicts"] = whole["verdicts"].sort(STAGE, "session", "verdict")
     anew = {
         number: pl.DataFrame({number: found[name][number], "number": pl.int_range(found[name].height, eager=True)})
-        for name, number in _NUMBERED.items()
+        for name, number in NUMBERED.items()
     }
     found["violations"] = whole["violations"]
-    for name, numbers in _NUMBERS.items():
+    for name, numbers in NUMBERS.items():
         for number in numbers:
             found[name] = _numbered(found[name], number, anew[number])
-    found["violations"] = found["violations"].sort("verdict", "position")
+    found["violations"] = found["violations"].sort(ORDER["violations"])
     own = pl.concat(
         [
             anew[what].select(pl.lit(what).alias("what"), pl.col(what).alias("id"), "number")
@@ -62,12 +72,8 @@ def in_order(whole: Frames) -> Frames:
         ]
     )
     shown = whole["sightings"].join(own, on=["what", "id"], how="left", maintain_order="left")
-    found["sightings"] = (
-        shown.with_columns(id="number")
-        .drop("number")
-        .sort("what", "id", "seq", "event", "pointer", maintain_order=True)
-    )
-    found["turns"] = whole["turns"].sort("session", "since", "turn")
+    found["sightings"] = shown.with_columns(id="number").drop("number").sort(ORDER["sightings"], maintain_order=True)
+    found["turns"] = whole["turns"].sort(ORDER["turns"])
     return {**whole, **found, **{name: whole[name].sort("event", maintain_order=True) for name in _BY_EVENT}}
 
 

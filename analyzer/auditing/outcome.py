@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from analyzer import frames
+from analyzer.auditing.on_disk import OnDisk
 from analyzer.errors import AnalyzerError, InputError, UsageError
 from analyzer.frame_masking import masked_frame
 from analyzer.frames import Frames
@@ -42,6 +43,8 @@ class Audit:
     crashed: list[tuple[str, str]] = field(default_factory=list)
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
     """The inputs as they were opened: standard input is kept nowhere else. Empty in a saved audit."""
+    on_disk: OnDisk | None = field(default=None, compare=False, repr=False)
+    """The frames that are not in memory."""
 
     def __repr__(self) -> str:
         """In one line, what was found in how much, and how much is missing: frames are long, and may hold anything."""
@@ -70,6 +73,8 @@ class Audit:
         target.mkdir(parents=True, exist_ok=True)
         for name, frame in {**self.frames, "findings": self.findings}.items():
             write_parquet(masked_frame(frame), target / f"{name}.parquet")
+        if self.on_disk is not None:
+            self.on_disk.write(target)
         rest = masked(
             {
                 "schema": "analyzer.saved/v1",

@@ -5,12 +5,15 @@ Whatever runs on more than one core or machine calls `audit_partition`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
 from analyzer import frames
+from analyzer.auditing.numbers import ORDER
+from analyzer.auditing.on_disk import Part
 from analyzer.contracts.files import Contracts
 from analyzer.contracts.timeline import SchemaStore, contracts_of, offers_of, tools_of
 from analyzer.findings.assemble import DRESSED, dressed
@@ -51,6 +54,8 @@ class Answer(NamedTuple):
     """FINDINGS with `first_event`, in the order of the report."""
     crashed: list[tuple[str, str]]
     """The rules that crashed on it, and by what."""
+    more: Sequence[tuple[str, bytes]] = ()
+    """Further rows of frames that wait for the end, by name and compressed: of a large session they are many."""
 
 
 # What the fleet rules and the reports need of every partition; payload texts are not among it.
@@ -67,6 +72,7 @@ def audit_partition(
     session: str | None = None,
     final: FinalSchema | None = None,
     keep_frames: bool = True,
+    on_disk: Path | None = None,
     details: bool = False,
     redaction: Redaction = HIDDEN,
     store: SchemaStore | None = None,
@@ -75,9 +81,10 @@ def audit_partition(
     """Audit the recorded frames of whole sessions.
 
     Pure: the same frames give the same answer, whatever else is audited, and no payload text is kept beyond it unless
-    `keep_frames` says so. With `details` what a page shows beside the findings is in it too (DETAILS), which is little.
-    `fetch(source, offset, length)` gives the bytes of a record, for the few whose event id repeats. `store` and
-    `repairers` keep what other partitions have found out about the same schemas. `recorded` is empty afterwards.
+    `keep_frames` says so; `on_disk` is the folder of an OnDisk that takes the frames. With `details` what a page shows
+    beside the findings is in it too (DETAILS), which is little. `fetch(source, offset, length)` gives the bytes of a
+    record, for the few whose event id repeats. `store` and `repairers` keep what other partitions have found out about
+    the same schemas. `recorded` is empty afterwards.
     """
     with redacting(redaction):  # another process knows nothing of it
         trace = conclude(
@@ -90,6 +97,10 @@ def audit_partition(
         found = Packed(DRESSED, dressed(blocks, trace))
         del hits, blocks
     answer = kept_of(trace, keep_frames=keep_frames)
+    if on_disk is not None:
+        frames_on_disk = Part(on_disk)
+        for name, frame in saved_of(trace):
+            frames_on_disk.put(name, frame)
     if details:
         answer |= details_of({name: getattr(trace, name) for name in MADE_OF}, found.select(*ASKED))
     answer["counts"] = counts_of(trace)
@@ -100,10 +111,9 @@ def audit_partition(
 
 def kept_of(trace: Trace, *, keep_frames: bool) -> Frames:
     """The frames that are kept of a partition."""
-    kept = KEPT if not keep_frames else [name for name in frames.SAVED if hasattr(trace, name)] + ["contracts"]
-    answer = {name: getattr(trace, name) for name in dict.fromkeys(kept) if name != "sources"}
+    answer = {name: getattr(trace, name) for name in KEPT}
     if keep_frames:
-        answer["sightings"] = sightings_of(trace.call_sightings, trace.result_sightings)
+        answer |= dict(saved_of(trace))
     # The rules about tools see all sessions at once: they need every table, and where it was shown first.
     shown = trace.showings.filter(pl.col("table").is_not_null()).sort("event", "pointer")
     answer["first_showings"] = shown.unique(["session", "channel", "table"], keep="first", maintain_order=True)
@@ -113,6 +123,13 @@ def kept_of(trace: Trace, *, keep_frames: bool) -> Frames:
     places = pl.concat([frame["event"] for frame in seen])
     answer["offer_events"] = trace.events.filter(pl.col("event").is_in(places.implode()))
     return answer
+
+
+def saved_of(trace: Trace) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The frames that are saved, but for those that are kept in any case."""
+    for name in ORDER:
+        shown = name == "sightings"
+        yield name, sightings_of(trace.call_sightings, trace.result_sightings) if shown else getattr(trace, name)
 
 
 def conclude(

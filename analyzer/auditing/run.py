@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.auditing.on_disk import OnDisk
 from analyzer.auditing.outcome import Audit
 from analyzer.auditing.partition import KEPT, Answer, audit_partition
 from analyzer.auditing.portions import Portions
@@ -64,6 +65,7 @@ def audit(
     partitions: int = 1,
     jobs: int = 1,
     keep_frames: bool = True,
+    on_disk: OnDisk | None = None,
     details: bool = False,
     suppressions: Sequence[Suppression] = (),
     baseline: str | PathLike[str] | None = None,
@@ -80,6 +82,7 @@ def audit(
     `executed` names Python functions and models as `package.module:name`: they are imported, and contracts like files.
     `mappings` are the configuration's, of in-house logs: name to field to JMESPath.
     `baseline` is a file that `--write-baseline` wrote: what it holds is marked as known.
+    `on_disk` takes the frames that are not kept in memory: until it goes, the audit can be saved with all of them.
     `details` keeps what a page shows beside the findings, without all frames: calls, timelines, history of contracts.
     `jobs` processes read the logs and audit the partitions, of which there are then at least as many; the
     answer is the same.
@@ -137,6 +140,7 @@ def audit(
                 session=session,
                 final=final,
                 keep_frames=keep_frames or each is not None,
+                on_disk=None if on_disk is None else on_disk.folder,
                 details=details,
                 redaction=current(),
             )
@@ -157,7 +161,9 @@ def audit(
                     each(Audit(answer.found.copy().unpack(), whole, sources=tuple(sources)))
                     del whole
                 going = () if keep_frames else _GOING
-                kept.add({name: rows for name, rows in answer.frames.items() if name not in going}, answer.found)
+                kept.add(
+                    {name: rows for name, rows in answer.frames.items() if name not in going}, answer.found, answer.more
+                )
                 crashed += answer.crashed
                 del answer  # while the next one is judged
                 if so_far is not None and number < recording.expected_partitions:
@@ -168,7 +174,7 @@ def audit(
         report("report", 0, 0)
         more = kept.details()
         done = together(*kept.end(), crashed)
-        done = replace(done, frames={**done.frames, **more})
+        done = replace(done, frames={**done.frames, **more}, on_disk=on_disk)
     if session is not None and not done.summary["sessions"] and not lenient:
         raise UsageError(f"no session {session!r} in the log")  # without findings it would pass for a good one
     return done if before is None else held_to(done, before)

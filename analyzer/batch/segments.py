@@ -162,7 +162,7 @@ def _audited(sources: Sequence[Source], terms: Terms, folder: Path, crew: Crew |
                 crew=crew,
             )
             for part in _answers(recording.lots(), sources, recording.source_frame(), terms, crew):
-                answers.add(part.answer.frames, part.answer.found)
+                answers.add(part.answer.frames, part.answer.found, part.answer.more)
                 turns.update(part.turns)
                 crashed.update(part.answer.crashed)
                 del part  # while the next one is judged

@@ -14,6 +14,7 @@ from analyzer.full_disk import advice
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
+    from analyzer.auditing.on_disk import OnDisk
 
 _SEVERITIES = ("error", "warning", "info")
 _CONFIDENCES = ("certain", "likely", "hint")
@@ -122,7 +123,8 @@ def command(
         select=select,
         ignore=ignore,
         jobs=jobs,
-        keep_frames=save is not None,
+        keep_frames=False,
+        on_disk=None if save is None else ctx.with_resource(_on_disk()),
         details=reports.detailed(wanted),
         baseline=before,
     )
@@ -139,6 +141,12 @@ def command(
     for path in exits.strange_json(shown, apart) if strict else ():
         console.complain(f"{path}: holds JSON, and no format is recognised (--strict)")
     return exits.decide(shown, fail_on=fail_on, strict=strict, apart=apart)
+
+
+def _on_disk() -> OnDisk:
+    from analyzer.auditing.on_disk import OnDisk
+
+    return OnDisk()
 
 
 def _save(done: Audit, folder: str) -> None:

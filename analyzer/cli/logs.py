@@ -17,6 +17,7 @@ from analyzer.redaction import current, read_key, redacting
 
 if TYPE_CHECKING:
     from analyzer.auditing import Audit
+    from analyzer.auditing.on_disk import OnDisk
     from analyzer.config import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -127,6 +128,7 @@ def audited(
     ignore: Sequence[str] = (),
     jobs: int = 1,
     keep_frames: bool = True,
+    on_disk: OnDisk | None = None,
     details: bool = False,
     baseline: str | None = None,
     each: Callable[[Audit], None] | None = None,
@@ -136,8 +138,11 @@ def audited(
     from analyzer.auditing import audit
     from analyzer.cli.progress import progress
 
-    if keep_frames and given["session"] is None and (told := holding.warning(_holder(), given["paths"])):
-        console.complain(told)
+    if keep_frames and given["session"] is None:
+        command = click.get_current_context(silent=True)
+        told = holding.warning(f"`{command.info_name if command else 'audit'}`", given["paths"])
+        if told:
+            console.complain(told)
     with progress() as step:
         done = audit(
             given["paths"],
@@ -145,6 +150,7 @@ def audited(
             ignore=ignore,
             jobs=jobs,
             keep_frames=keep_frames,
+            on_disk=on_disk,
             details=details,
             baseline=baseline,
             lenient=True,
@@ -158,12 +164,6 @@ def audited(
     if session is not None and not done.summary["sessions"] and any(each["format"] for each in done.inputs):
         raise UsageError(f"no session {session!r} in the log; `analyzer show` without --session lists them")
     return done
-
-
-def _holder() -> str:
-    context = click.get_current_context(silent=True)
-    name = context.info_name if context is not None else "audit"
-    return "--save" if name == "audit" else f"`{name}`"
 
 
 _TOLD = 20  # of what could not be read: the rest of a large folder is counted

@@ -6,6 +6,7 @@ for in the end only waits on disk, in a private file, once it is much.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from io import SEEK_END, BytesIO
 from tempfile import SpooledTemporaryFile
 
@@ -41,14 +42,17 @@ class Kept:
         self._waiting: list[dict[str, list[_Place]]] = []
         self._detailed: list[dict[str, list[_Place]]] = []
 
-    def add(self, part: Frames, found: Packed) -> None:
-        """Keep what is needed of one more, and its findings."""
+    def add(self, part: Frames, found: Packed, more: Iterable[tuple[str, bytes]] = ()) -> None:
+        """Keep what is needed of one more, and its findings; `more` are `lots` of frames that wait."""
         if DETAILS.keys() <= part.keys():
             self._detailed.append({name: self._put(part[name]) for name in DETAILS})
         for name in SAME:
             same = [self._same[name], part[name]] if name in self._same else [part[name]]
             self._same[name] = anew(pl.concat(same).unique(maintain_order=True))
-        self._waiting.append({name: self._put(part[name]) for name in _WAITING})
+        waiting = {name: self._put(part[name]) for name in _WAITING}
+        for name, lot in more:
+            waiting[name].append(self._write(lot))
+        self._waiting.append(waiting)
         self._parts.append(
             {name: anew(rows) for name, rows in part.items() if name not in (*SAME, *_WAITING, *DETAILS)}
         )
@@ -117,30 +121,37 @@ class Kept:
         return {**part, **same, "offer_events": events}
 
     def _failed(self, number: int) -> pl.Series:
-        return self._get(number, "retries", pl.col("ended").is_not_null())["digest"]
+        return self._get(number, "retries", pl.col("ended").is_not_null(), "digest")["digest"]
 
     def _shown(self, number: int) -> pl.Series:
-        return self._get(number, "retries", pl.col("call_id").is_not_null()).select(_SHOWN).to_series()
+        return self._get(number, "retries", pl.col("call_id").is_not_null(), _SHOWN)["shown"]
 
     def _put(self, frame: pl.DataFrame) -> list[_Place]:
-        places = []
-        for rows in frame.iter_slices(_LOT) if frame.height else [frame]:
-            since = self._file.seek(0, SEEK_END)
-            rows.write_ipc_stream(self._file, compression="lz4")
-            places.append((since, self._file.tell() - since))
-        return places
+        return [self._write(lot) for lot in lots(frame)]
 
-    def _get(self, number: int, name: str, asked: pl.Expr | None = None) -> pl.DataFrame:
-        return self._read(self._waiting[number][name], asked)
+    def _write(self, lot: bytes) -> _Place:
+        since = self._file.seek(0, SEEK_END)
+        return since, self._file.write(lot)
 
-    def _read(self, places: list[_Place], asked: pl.Expr | None = None) -> pl.DataFrame:
-        """The frame, or those of its rows that are asked for."""
-        lots = []
+    def _get(self, number: int, name: str, asked: pl.Expr | None = None, columns: pl.Expr | str = "*") -> pl.DataFrame:
+        return self._read(self._waiting[number][name], asked, columns)
+
+    def _read(self, places: list[_Place], asked: pl.Expr | None = None, columns: pl.Expr | str = "*") -> pl.DataFrame:
+        """The frame, or those of its rows and columns that are asked for."""
+        found = []
         for since, length in places:
             self._file.seek(since)
             rows = pl.read_ipc_stream(self._file.read(length))
-            lots.append(rows if asked is None else anew(rows.filter(asked)))
-        return pl.concat(lots)
+            found.append(rows if asked is None else anew(rows.filter(asked).select(columns)))
+        return pl.concat(found)
+
+
+def lots(frame: pl.DataFrame) -> Iterator[bytes]:
+    """The rows, compressed, some at a time."""
+    for rows in frame.iter_slices(_LOT) if frame.height else [frame]:
+        written = BytesIO()
+        rows.write_ipc_stream(written, compression="lz4")
+        yield written.getvalue()
 
 
 def anew(frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from tests.batch.nights import log, story
     [
         (("query", "$[0]"), "`query`"),
         (("show",), "`show`"),
-        (("audit", "--fail-on", "never", "--save", "{tmp}/saved"), "--save"),
+        (("audit", "--fail-on", "never", "--save", "{tmp}/saved"), None),
         (("contracts", "tighten"), "`tighten`"),
         (("audit", "--fail-on", "never"), None),
         (("gate",), None),

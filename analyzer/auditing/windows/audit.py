@@ -43,6 +43,7 @@ def audit_large(
     session: str | None = None,
     final: FinalSchema | None = None,
     keep_frames: bool = True,
+    on_disk: Path | None = None,
     details: bool = False,
     redaction: Redaction = HIDDEN,
     store: SchemaStore | None = None,
@@ -62,7 +63,7 @@ def audit_large(
     }
     if session is not None and whole.session != session:
         nothing: Frames = {name: schema.to_frame() for name, schema in RECORDED.items()}
-        terms |= {"rules": rules, "keep_frames": keep_frames, "details": details}
+        terms |= {"rules": rules, "keep_frames": keep_frames, "on_disk": on_disk, "details": details}
         return audit_partition({**nothing, "sources": sources}, **terms)
     repairers = repairers or Repairers()
     with redacting(redaction), TemporaryDirectory(dir=whole.lot.folder) as name:
@@ -70,7 +71,12 @@ def audit_large(
         index = index_of(whole, fetch, sources, settings.clock_skew, folder)
         written = Written(whole, index, folder)
         ending = Ending(
-            *(whole, index, folder), settings=settings, rules=rules, keep_frames=keep_frames, details=details
+            *(whole, index, folder),
+            settings=settings,
+            rules=rules,
+            keep_frames=keep_frames,
+            on_disk=on_disk,
+            details=details,
         )
         repairers.session(going_on=True)
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
 import polars as pl
 
-from analyzer.auditing.numbers import STAGE
+from analyzer.auditing.numbers import ORDER, in_order
+from analyzer.auditing.on_disk import Part
 from analyzer.auditing.partition import KEPT, Answer, kept_of
 from analyzer.auditing.windows.detailed import details_of_windows, details_part
 from analyzer.auditing.windows.index import Index
 from analyzer.auditing.windows.owning import keyed, keys_of
-from analyzer.auditing.windows.session import GLOBAL, Numbers, odd_rows, session_trace, told_of
+from analyzer.auditing.windows.session import GLOBAL, MANY, Numbers, odd_rows, session_trace, told_of
 from analyzer.auditing.windows.shelf import Shelf
 from analyzer.findings.assemble import DRESSED, dressed
 from analyzer.findings.details import ASKED
+from analyzer.findings.kept import lots
 from analyzer.findings.listing import TAKEN, UNLISTED, with_more
 from analyzer.findings.naming import named
 from analyzer.findings.packed import Packed
-from analyzer.frames import VERDICTS, VIOLATIONS, Frames
+from analyzer.frames import Frames
 from analyzer.read.spilled.spill import Large
 from analyzer.rules.catalogue import Rule
 from analyzer.rules.engine import complete, run
@@ -30,7 +32,6 @@ from analyzer.trace import Settings, Trace
 _FINAL = "final object"
 _ONCE = pl.Schema(dict.fromkeys(("rule", "group", "schema_id"), pl.String()))
 """By what it is told whether a rule that speaks once of a session has spoken."""
-_BY_EVENT = ("events", "approvals", "gates", "messages", "summaries")
 
 
 class Ending:
@@ -45,10 +46,12 @@ class Ending:
         settings: Settings,
         rules: Sequence[Rule],
         keep_frames: bool,
+        on_disk: Path | None,
         details: bool,
     ) -> None:
         self._whole, self._index, self._shelf = whole, index, Shelf(folder)
-        self._settings, self._keep_frames, self._details = settings, keep_frames, details
+        self._settings, self._details = settings, details
+        self._keep_frames, self._on_disk = keep_frames, on_disk
         self._rules = [rule for rule in rules if rule.reach == "session"]
         self._sums = [rule for rule in rules if rule.reach == "sum"]
         self._once = [rule.code for rule in rules if rule.reach == "once"]
@@ -87,7 +90,7 @@ class Ending:
         if self._details:
             for name, rows in details_part(part).items():
                 self._shelf.put(name, keyed(rows, calls, "call") if name == "marked" else rows)
-        for name in by_key if self._keep_frames else ("calls", "results", "faults"):
+        for name in by_key if self._keep_frames or self._on_disk else ("calls", "results", "faults"):
             self._shelf.put(name, by_key[name])
         self._count += 1
 
@@ -111,15 +114,32 @@ class Ending:
         del trace, hits  # of many calls it is much, and what is told of few
         found, answer["unlisted"] = self._listed(late, numbers)
         answer["counts"] = self._counts()
-        answer |= {name: self._shelf.whole(name) for name in ("retries", "strays", "offer_events")}
-        first = pl.struct("session", "digest").is_first_distinct()
-        answer["retries"] = answer["retries"].filter(first | pl.col("ended").is_not_null())
+        answer |= {name: next(self._shelf.each(name)).clear() for name in ("retries", "offer_events")}
+        answer["strays"] = self._shelf.whole("strays")
         if self._details:
             known = {**self._globals, "turns": self._index.turns}
             answer |= details_of_windows(self._shelf, numbers, self._index, known, found.select(*ASKED))
         if self._keep_frames:
-            answer |= self._saved(numbers)
-        return Answer(answer, found, sorted(self._crashed))
+            answer |= in_order({name: pl.concat(self._saved(name, numbers)) for name in ORDER})
+        if self._on_disk is not None:
+            part = Part(self._on_disk)
+            for name in ORDER:
+                for rows in self._saved(name, numbers):
+                    part.put(name, rows)
+        return Answer(answer, found, sorted(self._crashed), [*self._more()])
+
+    def _more(self) -> Iterator[tuple[str, bytes]]:
+        """The calls that may be repeated in another session, each kind once, and events: one of each call, at worst."""
+        first = pl.struct("session", "digest").is_first_distinct()
+        keys = self._shelf.whole("retries", "session", "digest", "ended")
+        asked = keys.select(first | pl.col("ended").is_not_null()).to_series()
+        since = 0
+        for rows in self._shelf.each("retries"):
+            mine = rows.filter(asked.slice(since, rows.height))
+            since += rows.height
+            yield from (("retries", lot) for lot in lots(mine))
+        for rows in self._shelf.each("offer_events"):
+            yield from (("offer_events", lot) for lot in lots(rows))
 
     def _own(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.filter(self._index.windows.owners_of(frame["event"]) == self._count)
@@ -164,32 +184,21 @@ class Ending:
             more += [("seen", _FINAL, finals), (f"unjudged/{_FINAL}", "no_final_schema", finals)]
         return pl.concat([counts.select(list(COUNTS)).sort("what", "key"), counts_frame(more)])
 
-    def _saved(self, numbers: Numbers) -> Frames:
-        """The frames that are saved, as of one look at the whole session."""
-        shelf, index = self._shelf, self._index
-        saved = {name: shelf.whole(name).sort("event", maintain_order=True) for name in _BY_EVENT}
-        saved["faults"] = shelf.whole("faults").sort(pl.col("seq").is_null(), maintain_order=True)
-        saved["sessions"], saved["turns"] = index.sessions, index.turns
-        saved["calls"], saved["results"] = (
-            numbers.numbered_calls(shelf.whole("calls")),
-            numbers.numbered(shelf.whole("results")),
-        )
-        shown = shelf.whole("sightings")
-        sides = [shown.filter(pl.col("what") == what).rename({"id": what}) for what in ("call", "result")]
-        sides = [
-            numbers.numbered(side).rename({what: "id"}) for side, what in zip(sides, ("call", "result"), strict=True)
-        ]
-        saved["sightings"] = pl.concat(sides).select(shown.columns).sort("what", "id", "seq", "event", "pointer")
-        verdicts = pl.concat(frame.with_columns(part=pl.lit(part)) for part, frame in enumerate(shelf.each("verdicts")))
-        verdicts = verdicts.sort(STAGE, "part", "verdict").with_row_index("number")
-        names = verdicts.select("part", "verdict", number=pl.col("number").cast(pl.Int64))
-        verdicts = verdicts.with_columns(names["number"].alias("verdict"))
-        saved["verdicts"] = numbers.numbered(verdicts.select(list(VERDICTS)))
-        violations = pl.concat(
-            frame.with_columns(part=pl.lit(part)) for part, frame in enumerate(shelf.each("violations"))
-        )
-        violations = violations.join(names, on=["part", "verdict"], maintain_order="left")
-        saved["violations"] = (
-            violations.with_columns(verdict="number").sort("verdict", "position").select(list(VIOLATIONS))
-        )
-        return saved
+    def _saved(self, name: str, numbers: Numbers) -> Iterator[pl.DataFrame]:
+        """The rows of a frame that is saved, window by window, with numbers of the session."""
+        if name == "turns":
+            yield self._index.turns
+            return
+        for window, rows in enumerate(self._shelf.each(name)):
+            if name == "calls":
+                yield numbers.numbered_calls(rows)
+            elif name == "sightings":
+                sides = [rows.filter(pl.col("what") == what).rename({"id": what}) for what in ("call", "result")]
+                yield pl.concat(
+                    numbers.numbered(side).rename({what: "id"})
+                    for side, what in zip(sides, ("call", "result"), strict=True)
+                )
+            elif "verdict" in rows.columns:  # they are numbered in their window
+                yield numbers.numbered(rows.with_columns(pl.col("verdict") + window * MANY))
+            else:
+                yield numbers.numbered(rows)

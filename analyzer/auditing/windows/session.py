@@ -24,7 +24,8 @@ from analyzer.trace import Settings, Trace
 
 GLOBAL = tuple(dict.fromkeys(("sources", "tables", "showings", "turns", *KEPT)))
 """Frames of which every window has all."""
-_WINDOW = 1 << 40  # verdicts of a window, at most
+MANY = 1 << 40
+"""Verdicts of a window, at most."""
 
 
 class Numbers:
@@ -90,7 +91,7 @@ def odd_rows(trace: Trace, part: Trace, index: Index, calls: pl.DataFrame, resul
     )
     verdicts = part.verdicts.filter((pl.col("role") == "arguments") & pl.col("call").is_in(gated["call"].implode()))
     violations = part.violations.join(verdicts.select("verdict"), on="verdict", how="semi", maintain_order="left")
-    since = (index.windows.owners(part.events["seq"].head(1)).item() if part.events.height else 0) * _WINDOW
+    since = (index.windows.owners(part.events["seq"].head(1)).item() if part.events.height else 0) * MANY
     asked = pl.concat([early["call"], shown["call"], gated["call"]]).drop_nulls().unique().sort()
     return {
         "asked_calls": keyed(pl.DataFrame({"call": asked}), calls, "call"),
