@@ -364,6 +364,26 @@ def test_values_in_place_of_texts_are_no_fault_of_tau2(tmp_path: Path) -> None:
     assert "args-wrong-container" not in set(found.findings["slug"])
 
 
+def test_calls_whose_name_stands_outside_of_a_function_are_no_fault_of_this_wire(tmp_path: Path) -> None:
+    ours = {"id": "o1", "type": "function", "function": "look", "arguments": {"at": "x"}, "parse_error": None}
+    theirs = {"id": "t1", "name": "look", "arguments": {"at": "x"}}
+    failed = {"type": "timeout", "message": "too slow"}
+    found = audited(
+        tmp_path,
+        user("go"),
+        {"role": "assistant", "content": "", "tool_calls": [ours]},
+        {"role": "tool", "tool_call_id": "o1", "function": "look", "content": "", "error": failed},
+        {"role": "assistant", "tool_calls": [theirs]},
+        {"role": "tool", "id": "t1", "content": "seen", "error": None},
+    )
+    assert found.frames["calls"].select("name", "wire", "outcome").rows() == [
+        ("look", "inspect", "error"),
+        ("look", "tau2-bench", "unknown"),
+    ]
+    assert not {"args-wrong-container", "call-id-invalid"} & set(found.findings["slug"])
+    assert found.frames["faults"].is_empty()
+
+
 def test_requests_of_another_provider_are_left_to_it(tmp_path: Path) -> None:
     request = {
         "model": "claude-x",

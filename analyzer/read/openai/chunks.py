@@ -12,7 +12,7 @@ from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Call, Said
 from analyzer.read.dialogue.conversation import Conversation
 from analyzer.read.members import held
-from analyzer.read.openai.messages import Function, ToolCall
+from analyzer.read.openai.messages import Function, Piece
 from analyzer.read.recover import Fault
 from analyzer.read.values import ABSENT, Int64, Raw, streamed, text_of
 
@@ -24,7 +24,7 @@ class Delta(msgspec.Struct, gc=False):
 
     content: Any = None
     refusal: str | None = None
-    tool_calls: list[ToolCall] | None = None
+    tool_calls: list[Piece] | None = None
     function_call: Function | None = None
 
 
@@ -145,10 +145,10 @@ class Pieces(msgspec.Struct):
                     several = position if len(pieces) > 1 else None
                     self._call(each, each.index if each.index is not None else several)
                 if delta.function_call is not None:
-                    self._call(ToolCall(function=delta.function_call), -1)
+                    self._call(Piece(function=delta.function_call), -1)
             self.stop = choice.finish_reason or self.stop
 
-    def _call(self, piece: ToolCall, index: int | None) -> None:
+    def _call(self, piece: Piece, index: int | None) -> None:
         """Put a piece to its call; one that names none, by index, id or name, is of the call that came last."""
         begun, function = self.latest.get(index), piece.function
         name = function.name if function is not None else None
@@ -195,7 +195,7 @@ class Pieces(msgspec.Struct):
         return Said("assistant", "".join(self.texts) or None, calls=calls, faults=faults, refused=self.refused)
 
 
-def _begins(piece: ToolCall) -> bool:
+def _begins(piece: Piece) -> bool:
     return bool(piece.id or (piece.function is not None and piece.function.name))
 
 

@@ -31,13 +31,20 @@ class Custom(msgspec.Struct, gc=False):
     input: str | None = None
 
 
-class ToolCall(msgspec.Struct, gc=False):
-    """An entry of `tool_calls`, whole or a piece of one; tau2 has name and arguments outside."""
+class Piece(msgspec.Struct, gc=False):
+    """A piece of an entry of `tool_calls`."""
 
     id: str | None = None
     function: Function | None = None
-    custom: Custom | None = None
     index: Int64 | None = None
+
+
+class ToolCall(msgspec.Struct, gc=False):
+    """An entry of `tool_calls`; tau2 has name and arguments outside, and Inspect a function that is its name."""
+
+    id: str | None = None
+    function: Function | str | None = None
+    custom: Custom | None = None
     name: str | None = None
     arguments: Raw = ABSENT
 
@@ -165,7 +172,7 @@ def _said_of(raw: bytes) -> Said:
         if message.tool_call_id is None and message.tool_call_ids is None and message.role == "tool":
             ids = [message.id]  # tau2 names a result by the id of its call
         text, container = _content(message.content)
-        failed = bytes(message.error) == b"true"
+        failed = bytes(message.error) == b"true" or first(message.error) == b"{"  # Inspect says what went wrong
         success = False if failed else None
         name = message.name or message.tool_name
         said.results = [Result(each, name, text, container, "/content", success) for each in ids]
@@ -208,7 +215,7 @@ def _entries(raw: Raw) -> tuple[list[ToolCall], list[Fault]]:
 
 
 def _called(entry: ToolCall, to: str) -> Call:
-    if entry.function is None or entry.custom is not None:
+    if not isinstance(entry.function, Function) or entry.custom is not None:
         return _outside(entry, to)
     text, container = arguments(entry.function.arguments)
     where = f"{to}/function/arguments" if entry.function.arguments else to
@@ -219,11 +226,16 @@ def _called(entry: ToolCall, to: str) -> Call:
 
 
 def _outside(entry: ToolCall | _PlainCall, to: str) -> Call:
-    """A call that is none of a `function`: a custom one, or one with name and arguments outside, as tau2 writes it."""
+    """A call that is none of a `function`: a custom one, or one with name and arguments outside, as others write it."""
     if entry.custom is not None:
         return Call(entry.id, entry.custom.name, entry.custom.input, "free", f"{to}/custom/input", "custom")
     text, container = arguments(entry.arguments)
-    return Call(entry.id, entry.name, text, container, f"{to}/arguments" if entry.arguments else to)
+    called = entry.function if isinstance(entry.function, str) else None
+    call = Call(entry.id, entry.name or called, text, container, f"{to}/arguments" if entry.arguments else to)
+    if container == "object":
+        # What the wire says of arguments does not hold for those who write calls like this, nor does its name.
+        call.wire = "inspect" if called is not None else "tau2-bench"
+    return call
 
 
 def _content(raw: Raw) -> tuple[str | None, str]:
