@@ -16,6 +16,7 @@ from analyzer.read.cursor import Place
 from analyzer.read.recover import Fault
 
 NOBODYS = Fault("unknown_item", "", "of which of several requests at once a reply is")
+STREAMS = Fault("unknown_item", "", "of which of several streams at once a piece is")
 _MOST = 16  # requests that wait
 _MOST_HELD = 64
 _OVERTAKEN = 8  # replies to later requests, after which no answer to a request is expected any more

@@ -92,6 +92,7 @@ class BedrockConverse(RecordAdapter[Record]):
         "Output schemas are not on this wire: give them as contract files.",
         "A result without `status` counts as neither success nor failure.",
         "The bodies of InvokeModel are those of a model's own API: read are Anthropic's and those that are Converse's.",
+        "Events name no stream: of streams woven into each other calls stand without arguments.",
         "Large bodies lie beside an invocation log and are not read.",
         "Streams in their binary framing are read in recorded exchanges only; elsewhere, events written as JSON.",
         "What a result answered is known only when a later request was recorded.",
@@ -131,7 +132,8 @@ class BedrockConverse(RecordAdapter[Record]):
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         others = super().read(block)
-        self._dialogue.place(partial(self._records.placed, block))  # what it keeps is appended later
+        for each in (self._dialogue, self._streaming):
+            each.place(partial(self._records.placed, block))  # what they keep is appended later
         return others
 
     # --- what a record holds ----------------------------------------------------------------------------------------

@@ -65,6 +65,8 @@ class OpenAIChat(RecordAdapter[Record]):
     loses: ClassVar[tuple[str, ...]] = (
         "Nothing names a session: requests are joined by the messages and the call ids that they resend.",
         "Of requests that wait at once, logged apart from their replies, a reply that is not resent stands alone.",
+        "Chunks of streams at once that share an id, or have none, are not told apart: calls stand without arguments.",
+        "Chunks have no number: pieces that a recorder put into another order are taken as they lie.",
         "A result without an id goes to the first open call of its name; without a name, to the first without an id.",
         "A result has no flag: whether the tool succeeded can only be guessed from its words.",
         "Output schemas are not on this wire: give them as contract files.",

@@ -135,7 +135,8 @@ class Gemini(RecordAdapter[Record]):
     def read(self, block: Block) -> list[int]:
         """Append the rows of the block; see `Adapter.read`."""
         others = super().read(block)
-        self._dialogue.place(partial(self._records.placed, block))  # what it keeps is appended later
+        for each in (self._dialogue, self._replies):
+            each.place(partial(self._records.placed, block))  # what they keep is appended later
         return others
 
     # --- what a record holds ----------------------------------------------------------------------------------------

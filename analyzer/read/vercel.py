@@ -13,9 +13,11 @@ import msgspec
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.ai_sdk.steps import goes_on, is_result, is_step, said_in_step, table_in
 from analyzer.read.anymessage import said_of
+from analyzer.read.at_once import STREAMS
 from analyzer.read.cursor import Place
 from analyzer.read.decoding import Decoding
 from analyzer.read.dialogue import Ask, Dialogue, Said
+from analyzer.read.ledger import Recent
 from analyzer.read.members import listed
 from analyzer.read.rows import Rows
 from analyzer.read.values import ABSENT, Raw, contained, first, streamed
@@ -35,6 +37,8 @@ _FRAME = frozenset(
     }
 )
 _MARKS = frozenset({"tool-call", "tool-result", "dynamic-tool", "step-start", "tool-invocation"})
+
+_MOST = 4  # streams that did not end and may go on
 
 _json = msgspec.json.Decoder().decode
 
@@ -71,7 +75,7 @@ class Record(msgspec.Struct, gc=False):
 _record = msgspec.json.Decoder(Record).decode
 
 
-class _Stream(msgspec.Struct):
+class _Stream(msgspec.Struct, eq=False):
     """The message that comes."""
 
     session: str
@@ -80,6 +84,8 @@ class _Stream(msgspec.Struct):
     texts: list[str] = []
     last: int = 0
     step: int = 0
+    woven: bool = False
+    """Whether chunks of another one came among its own."""
 
 
 class VercelAI(RecordAdapter[Record]):
@@ -98,6 +104,7 @@ class VercelAI(RecordAdapter[Record]):
         "A stream is one message: what the client ran itself is in the next request, which is not in the stream.",
         "Output schemas are not on this wire.",
         "Nothing names a session but the id of a message or a chat.",
+        "Of streams at once in one log only calls that were begun are told apart: all else is of the latest stream.",
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
@@ -105,8 +112,12 @@ class VercelAI(RecordAdapter[Record]):
         self._records = Decoding(source, rows, _record, self.knows)
         self._dialogue = Dialogue(self.name, rows, _said)
         self._stream: _Stream | None = None
+        self._others: list[_Stream] = []
+        """Those before it that have not ended, and may go on."""
+        self._owners: Recent[str, _Stream] = Recent(4_096)
+        """By the ids of their calls."""
         self._shown: str | None = None
-        self._memories = (self._dialogue,)
+        self._memories = (self._dialogue, self._owners)
 
     @staticmethod
     def knows(record: Any) -> float:
@@ -127,8 +138,9 @@ class VercelAI(RecordAdapter[Record]):
         return 1.0 if isinstance(record.get("role"), str) and _marked(record) else 0.0
 
     def close(self) -> None:
-        """A stream that breaks off."""
-        self._finish()
+        """Streams that break off."""
+        for stream in (*self._others, self._stream):
+            self._over(stream)
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         kind = record.type or ""
@@ -184,12 +196,23 @@ class VercelAI(RecordAdapter[Record]):
     # --- streams ----------------------------------------------------------------------------------------------------
 
     def _chunk(self, record: Record, kind: str, place: Place) -> None:
+        if kind == "start" and self._stream is not None:
+            self._others.append(self._stream)
+            if len(self._others) > _MOST:
+                self._over(self._others.pop(0))
+        elif kind != "start" and self._stream is None and self._others:
+            self._stream = self._others.pop()
+            self._among_others(self._stream, place)
         if kind == "start" or self._stream is None:
-            self._finish()
             given = record.messageId if kind == "start" else None
             self._stream = _Stream(self._dialogue.name(given or f"{self.name}-stream"))
         stream = self._stream
         self._dialogue.move(place)
+        owner = self._owners.get(record.toolCallId or "")
+        if owner is not None and owner is not stream:
+            if self._others:
+                self._among_others(owner, place)
+            stream = owner
         tool = kind.startswith(_OWN) and not kind.endswith(("-start", "-delta"))
         what = "error" if kind == "error" else "item" if tool else "delta" if kind.endswith("-delta") else "notice"
         event, _ = self._dialogue.cursor.event(kind, what, stream.session)
@@ -197,23 +220,31 @@ class VercelAI(RecordAdapter[Record]):
         stream.step += kind == "start-step"
         stream.texts += [record.delta] if kind == "text-delta" and record.delta else []
         if kind == "finish":
-            self._finish()
+            self._finish(stream, place)
         elif kind.startswith("tool-approval-"):
             self._approval(event, stream, record, kind)
         else:
             self._tool(event, stream, record, kind)
+
+    def _among_others(self, stream: _Stream, place: Place) -> None:
+        """A stream goes on when another one has begun: text and new calls since then may be of either."""
+        if not stream.woven:
+            self._rows.faults.append((place.event, stream.session, *STREAMS))
+        stream.woven = True
 
     def _tool(self, event: int, stream: _Stream, record: Record, kind: str) -> None:
         """A piece of a call, the whole of it, or its result."""
         name = record.toolCallId or (record.id if isinstance(record.id, str) else "")
         if kind == "tool-input-start":
             stream.names[name] = record.toolName
+            self._owners[name] = stream
         elif kind == "tool-input-delta":
             stream.pieces.setdefault(name, []).append(record.inputTextDelta or record.delta or "")
         elif kind == "tool-input-end":
             pass
         elif kind in ("tool-input-available", "tool-input-error"):
             stream.names[name] = record.toolName or stream.names.get(name)
+            self._owners[name] = stream
             pieces = "".join(stream.pieces.pop(name, ()))
             given, where = (record.input, "/input") if record.args is None else (record.args, "/args")
             if pieces:
@@ -285,9 +316,19 @@ class VercelAI(RecordAdapter[Record]):
             pointer=where,
         )
 
-    def _finish(self) -> None:
+    def _finish(self, stream: _Stream, place: Place) -> None:
+        """A message ends: this one, unless a call of it has not come and one of those before it is complete."""
+        if stream.pieces:
+            stream = next((each for each in self._others if not each.pieces), stream)
+        if stream is self._stream:
+            self._stream = None
+        else:
+            self._others.remove(stream)
+            self._among_others(stream, place)
+        self._over(stream)
+
+    def _over(self, stream: _Stream | None) -> None:
         """The message is whole, or it breaks off: calls whose pieces did not end are cut."""
-        stream, self._stream = self._stream, None
         if stream is None:
             return
         for name, pieces in stream.pieces.items():

@@ -12,6 +12,8 @@ import polars as pl
 from analyzer.frames import CALLS, CUT
 from analyzer.replay.scopes import NUMBERS, nth, number
 
+_BROKEN_OFF = ((pl.col("stage") == "stream") & (pl.col("status") == "in_progress")).fill_null(value=False)
+
 
 def tool_key(kind: pl.Expr, server: pl.Expr, name: pl.Expr) -> pl.Expr:
     """The tool key: `function::NAME`, `mcp:SERVER:NAME`, `namespace:NS:NAME`, `hosted::TYPE`."""
@@ -41,6 +43,8 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         _text=pl.when(pl.col("text").is_not_null()).then(row.min().over("text")),
         item=pl.when(pl.col("item_id").is_not_null()).then(row),
         text=pl.when(pl.col("text").is_not_null()).then(row),
+        # What came of a stream that broke off is the text of a call that nothing else shows.
+        whole=pl.when(pl.col("text").is_not_null() & ~_BROKEN_OFF).then(row),
         done=pl.when((pl.col("stage") == "done") & pl.col("text").is_not_null()).then(row),
         status=pl.when(pl.col("status").is_not_null()).then(row),
         action=pl.when(pl.col("stage") == "action").then(row),
@@ -48,14 +52,16 @@ def fold_calls(sightings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     keys = _emissions(keys).with_columns(first=row.min().over("_scope", "_emission", "_name"))
     rows = keys.group_by("first").agg(
-        pl.col("item", "text", "done", "action", "reply").min(),
+        pl.col("item", "text", "whole", "done", "action", "reply").min(),
         pl.col("status").max(),
         last=row.max(),
         sightings=pl.len().cast(pl.Int64),
         one=pl.col("_text").min() == pl.col("_text").max(),
     )
     several = rows.filter(~pl.col("one"))
-    rows = rows.with_columns(copies=pl.col("one").cast(pl.Int64).fill_null(0), chosen=pl.coalesce("done", "text"))
+    rows = rows.with_columns(
+        copies=pl.col("one").cast(pl.Int64).fill_null(0), chosen=pl.coalesce("done", "whole", "text")
+    )
     if several.height:
         shown = keys.join(several, on="first", how="semi").filter(pl.col("_text").is_not_null())
         copies = shown.group_by("first").agg(several=pl.col("_text").n_unique().cast(pl.Int64))

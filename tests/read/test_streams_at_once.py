@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -130,6 +132,140 @@ def test_replies_that_cannot_be_told_apart_are_told_and_never_mixed(tmp_path: Pa
     whole = set(ARGUMENTS.values())
     for call_id, text, status in found.frames["calls"].select("call_id", "text", "status").rows():
         assert status == "in_progress" or (text in whole and text == ARGUMENTS[int(call_id[-1])])
+
+
+def _request(number: int, sent: int = 3) -> dict[str, Any]:
+    """The request that resends a call of a response, and its result, or fewer items."""
+    call = {"type": "function_call", "call_id": f"call_{number}0", "name": "water", "arguments": ARGUMENTS[number]}
+    result = {"type": "function_call_output", "call_id": f"call_{number}0", "output": "done"}
+    listing = [{"role": "user", "content": f"Water {number}."}, call, result]
+    return {"model": "m", "input": listing[:sent], "tools": []}
+
+
+def test_the_rest_of_a_call_that_broke_off_is_in_what_is_resent(tmp_path: Path) -> None:
+    found = audited(tmp_path, [_request(1, sent=1), *response(1)[:4], _request(1)])
+    assert found.findings.filter(severity="error", rule="ARG003").is_empty()
+    assert found.frames["calls"].select("call_id", "text").rows() == [("call_10", ARGUMENTS[1])]
+
+
+def chunks(number: int, name: str | None, index: int | None) -> Events:
+    """A chat completion with a call, as its stream shows it."""
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+        return {**({} if name is None else {"id": name}), "object": "chat.completion.chunk", "choices": choices}
+
+    place = {} if index is None else {"index": index}
+    begun = {**place, "id": f"toolu_{number}", "type": "function", "function": {"name": "water", "arguments": ""}}
+    whole = ARGUMENTS[number]
+    pieces = ({**place, "function": {"arguments": piece}} for piece in (whole[:7], whole[7:16], whole[16:]))
+    calls = [chunk({"tool_calls": [each]}) for each in (begun, *pieces)]
+    return [chunk({"role": "assistant", "content": None}), *calls, chunk({}, "tool_calls")]
+
+
+def converse(number: int) -> Events:
+    """A reply of Bedrock with a call, as its stream shows it."""
+    use = {"toolUseId": f"toolu_{number}", "name": "water"}
+    pieces = (ARGUMENTS[number][:7], ARGUMENTS[number][7:])
+    return [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": use}}},
+        *({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": each}}}} for each in pieces),
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        {"messageStop": {"stopReason": "tool_use"}},
+        {"metadata": {"usage": {"totalTokens": 9}}},
+    ]
+
+
+def generated(number: int) -> Events:
+    """A reply of Gemini with a call, as its stream shows it."""
+
+    def piece(part: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        content = {"role": "model", "parts": [part]}
+        candidate = {"content": content, "index": 0, **({} if finish is None else {"finishReason": finish})}
+        return {"candidates": [candidate], "responseId": f"r{number}", "modelVersion": "garden-1"}
+
+    call = {"id": f"toolu_{number}", "name": "water", "args": json.loads(ARGUMENTS[number])}
+    words = [piece({"text": word}) for word in (f"I water {number} ", "now, ", "and then ")]
+    return [*words, piece({"functionCall": call}), piece({"text": "rest."}, "STOP")]
+
+
+@settings(max_examples=20, deadline=None)
+@given(random=st.randoms(use_true_random=False))
+def test_pieces_of_responses_with_ids_are_put_together(random: Any) -> None:
+    left = [generated(number) for number in (1, 2, 3)]
+    events: Events = []
+    while any(left):
+        events.append(random.choice([stream for stream in left if stream]).pop(0))
+    _, frames = recorded(lines(*events))
+    said = frames["messages"].drop_nulls("text")["text"].to_list()
+    assert sorted(said) == [f"I water {number} now, and then rest." for number in (1, 2, 3)]
+    assert frames["events"]["event"].is_unique().all()
+
+
+def page(number: int) -> Events:
+    """A message with a call and its result, as a page of the AI SDK is sent it."""
+    call, whole = f"toolu_{number}", ARGUMENTS[number]
+    return [
+        {"type": "start", "messageId": f"msg_{number}"},
+        {"type": "tool-input-start", "toolCallId": call, "toolName": "water"},
+        {"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": whole[:7]},
+        {"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": whole[7:]},
+        {"type": "tool-input-available", "toolCallId": call, "toolName": "water", "input": json.loads(whole)},
+        {"type": "tool-output-available", "toolCallId": call, "output": "done"},
+        {"type": "finish"},
+    ]
+
+
+@settings(max_examples=20, deadline=None)
+@given(random=st.randoms(use_true_random=False))
+def test_calls_of_messages_at_once_have_their_results(random: Any) -> None:
+    left = [page(number) for number in (1, 2, 3)]
+    events: Events = []
+    while any(left):
+        events.append(random.choice([stream for stream in left if stream]).pop(0))
+    _, frames = recorded(lines(*events))
+    shown = frames["call_sightings"].filter(stage="item").select("session", "call_id", "text").rows()
+    assert sorted((call_id, json.loads(text or "")) for _, call_id, text in shown) == [
+        (f"toolu_{number}", json.loads(whole)) for number, whole in ARGUMENTS.items()
+    ]
+    answered = frames["result_sightings"].select("session", "call_id").rows()
+    assert sorted(answered) == sorted((session, call_id) for session, call_id, _ in shown)
+    apart = all(session == f"msg_{(call_id or '')[-1]}" for session, call_id, _ in shown)
+    assert apart or frames["faults"].height
+
+
+NAMELESS: dict[str, Callable[[int], Events]] = {
+    "chat of one id": lambda number: chunks(number, "chatcmpl-1", 0),
+    "chat without ids": lambda number: chunks(number, None, 0),
+    "chat without ids and indexes": lambda number: chunks(number, None, None),
+    "bedrock": converse,
+}
+
+
+@settings(max_examples=20, deadline=None)
+@given(random=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("wire", NAMELESS)
+def test_pieces_that_name_no_stream_are_never_mixed(random: Any, wire: str) -> None:
+    left = [NAMELESS[wire](number) for number in (1, 2, 3)]
+    events: Events = []
+    while any(left):
+        events.append(random.choice([stream for stream in left if stream]).pop(0))
+    _, frames = recorded(lines(*events))
+    shown = frames["call_sightings"].select("call_id", "text", "status").rows()
+    assert {call_id for call_id, *_ in shown} == {"toolu_1", "toolu_2", "toolu_3"}
+    cut = [status == "in_progress" for *_, status in shown]
+    assert all(
+        text == ARGUMENTS[int(call_id[-1])] for (call_id, text, _), lost in zip(shown, cut, strict=True) if not lost
+    )
+    assert not any(cut) or frames["faults"]["fault"].to_list() != []
+
+
+@pytest.mark.parametrize("wire", NAMELESS)
+def test_streams_one_after_the_other_are_whole(wire: str, tmp_path: Path) -> None:
+    found = audited(tmp_path, [*NAMELESS[wire](1), *NAMELESS[wire](2), *NAMELESS[wire](3)])
+    assert found.findings.filter(rule="LOG003").is_empty()
+    assert found.frames["calls"]["text"].to_list() == list(ARGUMENTS.values())
 
 
 def test_a_reply_that_broke_off_before_the_next_is_not_mixed(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from analyzer.read.at_once import AtOnce, Held
+from analyzer.read.at_once import STREAMS, AtOnce, Held
 from analyzer.read.claude.blocks import CALLS, Block, arguments_of, is_result, meaning, words_of
 from analyzer.read.claude.bodies import STREAM, Body, Piece
 from analyzer.read.claude.conversation import Conversation, Conversations, gist, numbered
@@ -21,7 +21,6 @@ _CUT = "max_tokens"
 _ASIDE = 1 << 20  # the index of a block whose own another one took
 _MAY_GO_ON = 4  # replies that begin, until a stream that did not end is forgotten
 _json = msgspec.json.Decoder(Raw).decode
-NOBODYS = Fault("unknown_item", "", "of which of several streams at once a piece is")
 
 
 class _Open(msgspec.Struct):
@@ -190,7 +189,7 @@ class Replies:
             self._whole(reply, held)
         else:
             event = held[0].event if reply.mixed is None else reply.mixed
-            self._rows.faults.append((event, reply.session, *NOBODYS))
+            self._rows.faults.append((event, reply.session, *STREAMS))
             for each in held:
                 if each.block.type in CALLS:
                     each.cut = each.cut or reply.mixed is not None

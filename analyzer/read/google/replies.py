@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -56,6 +58,7 @@ class _Stream(msgspec.Struct):
         self.stop, self.why = stop or self.stop, why or self.why
 
 
+_MOST = 16  # streams at once
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 # Of the numbers those that both of the provider's APIs write for the same reason.
 _NUMBERED = {0: None, 1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
@@ -64,18 +67,22 @@ _candidates = msgspec.json.Decoder(list[Candidate]).decode
 
 
 class Replies:
-    """Takes responses, one reply at a time."""
+    """Takes responses; pieces go to the reply that their id names, where several come at once, too."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
         self._stream: _Stream | None = None
+        self._others: dict[str, _Stream] = {}
+        """Those before it that have not ended, by the id of their response."""
 
     def take(self, raw: Raw, response: str | None, place: Place) -> tuple[int | None, list[Fault]]:
         """The candidates of a response, whole or the next piece of one; its event, if whole, and what is wrong."""
         candidates, faults = held(_candidates, raw, list[Candidate]())
         name = response or ""
         if self._stream is not None and self._stream.id != name:
-            self.end()
+            self._put_aside()
+        if self._stream is None and name in self._others:
+            self._stream = self._others.pop(name)
         nth, chosen = next(
             ((nth, each) for nth, each in enumerate(candidates) if each.index in (None, 0)), (0, Candidate())
         )
@@ -115,11 +122,26 @@ class Replies:
             self._dialogue.refused(_malformed(why), event, 0, f"{to}/{where}" if why else to)
         return event
 
-    def end(self) -> None:
-        """The streamed reply is whole, or it breaks off."""
+    def _put_aside(self) -> None:
+        """Another reply comes: the latest one is whole, or it may go on."""
         stream, self._stream = self._stream, None
-        if stream is None:
-            return
+        if stream is not None and stream.id and stream.stop is None and len(self._others) < _MOST:
+            self._others[stream.id] = stream
+        elif stream is not None:
+            self._answer(stream)
+
+    def end(self) -> None:
+        """The streamed replies are whole, or they break off."""
+        others, self._others = self._others, {}
+        for each in others.values():
+            self._answer(each)
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            self._answer(stream)
+
+    def _answer(self, stream: _Stream) -> None:
+        """A streamed reply is over."""
+        behind = None if stream.place.opaque else stream.place.event + 1  # its last piece
         place = msgspec.structs.replace(stream.place, opaque=True)
         for index, each in sorted({0: stream, **stream.others}.items()):
             said, stop = each.said, each.stop
@@ -128,9 +150,17 @@ class Replies:
                 unchosen(said, stop)
             reply = f"{stream.id or place.event}#{index}" if index else stream.id or None
             native = "streamGenerateContent"
-            event = self._dialogue.answer(said, place, native=native, reply=reply, stop=stop, stage="stream")
+            how: dict[str, Any] = {"native": native, "reply": reply, "stop": stop, "stage": "stream"}
+            event = self._dialogue.answer(said, place, event=behind, **how)
+            behind = None if behind is None else event + 1
             if _is_refused(stop, each.why, said):
                 self._dialogue.refused(_malformed(each.why), event, 0, "")
+
+    def place(self, placed: Callable[[Place], Place]) -> None:
+        """Say where the records lie that came last of streams: they may end when their block is gone."""
+        for stream in (*self._others.values(), self._stream):
+            if stream is not None:
+                stream.place = placed(stream.place)
 
 
 def _is_refused(stop: str | None, why: str | None, said: Said) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.read.at_once import STREAMS
 from analyzer.read.cursor import Place
 from analyzer.read.dialogue import Call, Said
 from analyzer.read.dialogue.conversation import Conversation
@@ -22,6 +23,7 @@ _END = Fault("unknown_item", "", "the end of a call whose beginning is not recor
 class Delta(msgspec.Struct, gc=False):
     """A piece of a message."""
 
+    role: str | None = None
     content: Any = None
     refusal: str | None = None
     tool_calls: list[Piece] | None = None
@@ -118,6 +120,10 @@ class Pieces(msgspec.Struct):
     session: str | None = None
     late: bool | None = None
     """Whether the first piece that came goes on with a call that nothing began; None before there was one."""
+    came: int = 0
+    begun: int = 0
+    ended: int = 0
+    """How many pieces came, and how many of them begin a message or end one; some hosts write that into each."""
 
     @property
     def is_whole(self) -> bool:
@@ -132,7 +138,10 @@ class Pieces(msgspec.Struct):
                 other.add([Choice(choice.delta, choice.finish_reason)])
                 continue
             delta = choice.delta
+            self.came += 1
+            self.ended += choice.finish_reason is not None
             if delta is not None:
+                self.begun += delta.role is not None
                 if delta.content and type(delta.content) is str:
                     self.texts.append(delta.content)
                 if delta.refusal:
@@ -186,6 +195,13 @@ class Pieces(msgspec.Struct):
     def said(self) -> Said:
         """What they say together."""
         cut = "in_progress" if self.stop is None else None
+        if self._is_mixed():
+            calls = [
+                Call(each.id, each.name, None, "absent", status="in_progress")
+                for each in self.calls
+                if each.id or each.name
+            ]
+            return Said("assistant", "".join(self.texts) or None, calls=calls, faults=[STREAMS], refused=self.refused)
         calls = [
             Call(each.id, each.name, "".join(each.pieces), "text", status=cut if each is self.calls[-1] else None)
             for each in self.calls
@@ -193,6 +209,14 @@ class Pieces(msgspec.Struct):
         ]
         faults = [_END] if self.late and not all(each.id or each.name for each in self.calls) else []
         return Said("assistant", "".join(self.texts) or None, calls=calls, faults=faults, refused=self.refused)
+
+    def _is_mixed(self) -> bool:
+        """Whether the pieces are those of several streams, or came twice: no more is known of their calls than that.
+
+        More than one message begins or ends in them, and what they say together is no JSON.
+        """
+        several = 1 < self.begun < self.came or 1 < self.ended < self.came
+        return several and not all(each.whole() for each in self.calls if each.pieces)
 
 
 def _begins(piece: Piece) -> bool:
