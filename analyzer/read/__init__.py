@@ -29,6 +29,7 @@ from analyzer.read.langsmith import LangSmith
 from analyzer.read.managed_agents import ManagedAgents
 from analyzer.read.mcp import Mcp
 from analyzer.read.mlflow import MLflow
+from analyzer.read.openhands import OpenHands
 from analyzer.read.otel import OpenTelemetry
 from analyzer.read.pydantic_ai import PydanticAI
 from analyzer.read.reader import read_source
@@ -69,6 +70,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     LangSmith,
     LangChain,
     PydanticAI,
+    OpenHands,
     MLflow,
     GateRecords,
 )

@@ -170,7 +170,8 @@ class OpenAIChat(RecordAdapter[Record]):
             self._end()
             self._dialogue.append(raw, place)  # one message of a list that has a record for each
             return True
-        return top and self._records.enveloped(record, place, self._inside)
+        kept = b'"tool_call_metadata"' in raw
+        return top and not kept and self._records.enveloped(record, place, self._inside)
 
     def _inside(self, record: Record, raw: bytes, place: Place) -> bool:
         return self._take(record, raw, place, top=False)

@@ -127,6 +127,8 @@ class GeminiLive(RecordAdapter[Record]):
         name, value = _member(record)
         if name is None:
             return top and self._records.enveloped(record, place, self._nested)
+        if _NAMES[name] in {"toolCall", "toolResponse"} and b"unction" not in bytes(value):
+            return False  # another's call that has the same name
         if name == "setup":
             self._setup(raw, value, place)
         elif _NAMES[name] == "toolCallCancellation":

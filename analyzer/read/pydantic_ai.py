@@ -18,7 +18,7 @@ from analyzer.read.dialogue import Call, Dialogue, Result, Said
 from analyzer.read.ledger import Recent
 from analyzer.read.members import held, listed
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, contained, encoded, first
+from analyzer.read.values import ABSENT, Raw, contained, encoded, first, marked
 
 _KINDS = ("request", "response")
 _WAYS = (
@@ -116,20 +116,20 @@ class PydanticAI(RecordAdapter[Record]):
         """A message alone, or a history, which goes on with one that was told before where it begins like it."""
         if to is not None:
             self._dialogue.part()
-        session = self._begun.get(_mark(raws[0])) if to is not None and raws else self._dialogue.running
+        session = self._begun.get(marked(raws[0])) if to is not None and raws else self._dialogue.running
         self._dialogue.move(place)
         for index, raw in enumerate(raws):
             here = place if to is None else replace(place, pointer=f"{place.pointer}{to}/{index}")
             told = self._message(raw, here, session)
             if to is not None and index == 0:
-                self._begun[_mark(raw)] = told
+                self._begun[marked(raw)] = told
             session = told
         if self._dialogue.cursor.next == place.event:
             self._dialogue.cursor.event("messages", "notice", session)
 
     def _message(self, raw: bytes, place: Place, session: str | None) -> str:
         message = held(_opened, raw, Record())[0]
-        session, mark = message.conversation_id or session, _mark(raw)
+        session, mark = message.conversation_id or session, marked(raw)
         if session is not None and (session, mark) in self._known:
             return session
         session = self._dialogue.append(raw, replace(place, when=message.timestamp), session=session)
@@ -141,11 +141,6 @@ class PydanticAI(RecordAdapter[Record]):
             event = self._dialogue.cursor.next - 1
             self._rows.session_states.add(event=event, session=session, model=told[0], instructions=told[1])
         return session
-
-
-def _mark(raw: bytes) -> int:
-    """What tells a message, however it is written."""
-    return hash(msgspec.json.encode(_json(raw), order="sorted"))
 
 
 def _is_message(value: Any) -> float:

@@ -42,6 +42,11 @@ def encoded(value: Any) -> bytes:
         return b"null"
 
 
+def marked(raw: bytes) -> int:
+    """What tells a JSON text from others, however it is written."""
+    return hash(msgspec.json.encode(msgspec.json.decode(raw), order="sorted"))
+
+
 def contained(value: Any) -> tuple[str | None, str]:
     """Arguments or an output that were parsed: as text, and the container they stood in."""
     if value is None:

@@ -97,6 +97,43 @@ def pydantic_ai(session: Session) -> Iterator[Json]:
     yield response({"part_kind": "text", "content": session.final})
 
 
+def openhands(session: Session) -> Iterator[Json]:
+    """Events of a trajectory: each action keeps the response that it is of."""
+    numbers = count()
+
+    def event(**members: Any) -> Json:
+        number = next(numbers)
+        return {"id": number, "timestamp": when(number), "source": "agent", **members}
+
+    tools = [{"type": "function", "function": {"name": n, "parameters": s}} for n, s in session.tools(session.steps[0])]
+    yield event(action="system", args={"content": f"seeds of {session.name}", "tools": tools})
+    yield event(source="user", action="message", args={"content": f"seeds of {session.name}"})
+    for nth, step in enumerate(session.steps):
+        calls = [{"id": c.id, "function": {"name": c.name, "arguments": c.arguments}} for c in step.calls]
+        asked = [
+            {"function_name": c.name, "tool_call_id": c.id, "model_response": _response(nth, [one])}
+            for c, one in zip(step.calls, calls, strict=True)
+        ]
+        for about in asked:
+            yield event(action="run", args={"thought": ""}, tool_call_metadata=about)
+        names = {c.id: c.name for c in step.calls}
+        for result in step.results:
+            name = names.get(result.id, "find_seed")
+            kind = "error" if result.failed else "run"
+            about = {
+                "function_name": name,
+                "tool_call_id": result.id,
+                "model_response": _response(nth, calls),
+            }
+            yield event(observation=kind, content=result.text, extras={}, cause=1, tool_call_metadata=about)
+    yield event(action="message", args={"content": session.final})
+
+
+def _response(nth: int, calls: list[Json]) -> Json:
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    return {"id": f"r{nth}", "object": "chat.completion", "choices": [{"index": 0, "message": message}]}
+
+
 def _langchain(session: Session) -> Iterator[tuple[str, Json]]:
     """The messages, each with who added it; arguments that are no object are kept as their text."""
 
@@ -122,6 +159,7 @@ HISTORIES: dict[str, Writer] = {
     "openai-responses in a conversation": responses_in_conversation,
     "openai-chat trajectory": chat_trajectory,
     "pydantic-ai": pydantic_ai,
+    "openhands": openhands,
     "langchain": langchain,
     "langchain updates": langgraph_updates,
     "openai-chat, request and response apart": chat_separately,

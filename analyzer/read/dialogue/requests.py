@@ -175,7 +175,7 @@ class Dialogue:
             fresh = index >= before and not (index == before and conversation.replies and each.role == "assistant")
             at = None if opaque or to is None else f"{to}{index}" if to[-1:] == "/" else to
             if each.calls:
-                stage, reply = "item" if own and fresh else "history", f"{session} {index}"
+                stage, reply = "item" if own and fresh else "history", f"{session} {each.reply or index}"
                 for call in each.calls:
                     pair_id, emission = walk.call(call.call_id, call.name)
                     where = "" if at is None else at + call.to

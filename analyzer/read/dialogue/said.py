@@ -52,6 +52,8 @@ class Said(msgspec.Struct, gc=False):
     faults: list[Fault] = []
     item_id: str | None = None
     phase: str | None = None
+    reply: str | None = None
+    """The reply of the model that its calls are of, where several messages are of one."""
     refused: bool = False
     """Whether its text says why the model does not answer, in the place that the wire has for that."""
 

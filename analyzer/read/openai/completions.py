@@ -114,7 +114,10 @@ def list_in(record: Record | Body) -> str | None:
     """The member that holds messages, or lists of them."""
     if record.messages and not (record.simulations or record.traj) and first(record.messages) == b"[":
         return "messages"
-    for name in ("simulations", "traj", "messages", "history"):
+    names = ["simulations", "traj", "messages"]
+    if isinstance(record, Record) and record.trajectory:  # others have a history, too
+        names.append("history")
+    for name in names:
         raw: Raw = getattr(record, name)
         if raw and first(raw) == b"[":
             return name
@@ -141,6 +144,8 @@ def knows(record: Any) -> float:
         return 0.9
     if isinstance(record.get("finishReason"), str):
         return 0.0  # a step of the AI SDK, which holds messages
+    if isinstance(record.get("tool_call_metadata"), dict):
+        return 0.0  # an event of OpenHands, which keeps the response that it came of
     for name in LISTS:
         if isinstance(record.get(name), list):
             return _knows_list(record, record[name], name)

@@ -1,0 +1,1 @@
+"""What events of OpenHands say."""
