@@ -41,6 +41,8 @@ class Held(msgspec.Struct, Generic[C], eq=False):
 class _Asked(msgspec.Struct, Generic[C], eq=False):
     conversation: C
     overtaken: int = 0
+    twin_of: C | None = None
+    """The conversation that asked for the same before, and may be the one that tries again: its reply comes first."""
 
 
 class AtOnce(Generic[C]):
@@ -58,14 +60,24 @@ class AtOnce(Generic[C]):
     @property
     def several(self) -> bool:
         """Whether the next reply may be of several conversations."""
-        return len(self._open) > 1
+        return len(self._open) > 1 and sum(not self._comes_later(each) for each in self._open) > 1
 
-    def ask(self, conversation: C) -> None:
+    def _comes_later(self, asked: _Asked[C]) -> bool:
+        return asked.twin_of is not None and any(each.conversation == asked.twin_of for each in self._open)
+
+    def ask(self, conversation: C, *, twin_of: C | None = None) -> None:
         """A request of this conversation waits from here on."""
         self.drop(conversation)
-        self._open.append(_Asked(conversation))
+        for each in self._open:
+            if each.twin_of == conversation:
+                each.twin_of = None  # that one has gone on
+        self._open.append(_Asked(conversation, twin_of=twin_of))
         if len(self._open) > _MOST:
             del self._open[0]
+
+    def twins(self, conversation: C) -> list[C]:
+        """Those that asked for the same after it, and may be this one."""
+        return [each.conversation for each in self._open if each.twin_of == conversation]
 
     def drop(self, conversation: C | None) -> None:
         """No reply to this conversation's request is expected, or it has come."""

@@ -156,3 +156,26 @@ def test_sessions_at_once_are_the_same_in_blocks_of_any_size(
         assert parts.findings.equals(whole.findings)
         for name, frame in whole.frames.items():
             assert parts.frames[name].equals(frame), name
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("wire", sorted(ALL.keys() - ONE - NAMELESS))
+def test_two_that_ask_the_same_at_once_are_no_retry(wire: str, seed: int, contracts: Path, tmp_path: Path) -> None:
+    one = _records(wire, "ash")
+    other = json.loads(json.dumps(_records(wire, "elm")).replace("seeds of elm", "seeds of ash"))
+    apart = _audited(tmp_path / "apart", contracts, one, other)
+    together = _audited(tmp_path / "together", contracts, _by_chance(seed)(one, other))
+    assert _errors(together) == _errors(apart) == []
+    assert _calls(together) == _calls(apart)
+
+
+@pytest.mark.parametrize("wire", [wire for wire in APART if wire.startswith(("openai-chat", "gemini", "bedrock"))])
+def test_a_request_that_is_tried_again_is_of_one_session(wire: str, contracts: Path, tmp_path: Path) -> None:
+    records = _records(wire, "ash")
+    asked = [at for at, each in enumerate(records) if "tools" in each or "toolConfig" in each]
+    for at in reversed(asked):
+        records[at:at] = [records[at]] * (1 + at % 3)
+    made = _audited(tmp_path / "log", contracts, records)
+    assert _errors(made) == []
+    assert made.summary["sessions"] == 1
+    assert made.findings.filter(rule="LOG003").is_empty()

@@ -16,6 +16,7 @@ from analyzer.read.members import listed
 _CACHE_MARK = re.compile(rb',\s*"cache_control"\s*:\s*(?:\{[^{}]*\}|null)')
 _SAME_BEGINNING = 16  # conversations that begin alike and may be continued
 _CONVERSATIONS = 20_000
+_SURE = 4
 
 
 class Conversation(msgspec.Struct, eq=False):
@@ -170,11 +171,12 @@ class Conversations:
             elif not sent:
                 score = 1  # what was refused; another one may have a reply that this goes on with
             else:
-                said = conversation.reply is None or conversation.reply == gist(sentence_of(raws[known]).blocks)
-                score = 3 if said else 1
-            if score > best[0]:
+                score = 3
+                if conversation.reply is not None:
+                    score = _SURE if conversation.reply == gist(sentence_of(raws[known]).blocks) else 1
+            if score and (score, known) > best[:2]:
                 best = (score, known, conversation)
-            if score == 3:
+            if score == _SURE:
                 break
         return best[2], best[1]
 

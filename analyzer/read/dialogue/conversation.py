@@ -50,6 +50,8 @@ class Conversation(msgspec.Struct, eq=False):
     """What is known of one conversation."""
 
     session: str
+    name: str = ""
+    """What its session is called, without a number."""
     digests: list[int] = []
     """Of the messages of its last request."""
     head: int = 0
@@ -58,6 +60,14 @@ class Conversation(msgspec.Struct, eq=False):
     """Digest of the message after the beginning."""
     replies: list[int] = []
     """Gists of the replies to its last request."""
+    exactly: list[int] = []
+    """Digests of the ids and arguments of their calls, where gists may be alike."""
+    twinned: bool = False
+    """Whether another conversation sent the same at once, or it was tried again."""
+    twin_of: Conversation | None = None
+    """That other one, where it asked first."""
+    asked_in: int | None = None
+    """The event of the request that it is known by alone so far: that of another one, if it was tried again."""
     failed: bool = False
     answered: dict[str, int] = {}
     """How many results of a call one history held."""

@@ -15,6 +15,7 @@ from analyzer.read.rows import Rows
 _CONVERSATIONS = 20_000
 _CALLS = 400_000
 _ALIKE = 16  # conversations that begin alike and may be continued
+_SURE = 5
 _SYSTEM = (b'"system"', b'"developer"')
 
 
@@ -70,7 +71,8 @@ class Conversations:
 
     def begun(self, text: bytes) -> Conversation:
         """A conversation that begins with this text, under a name of its own."""
-        return Conversation(self.name(f"{self._wire}-{blake2b(text, digest_size=6).hexdigest()}"))
+        name = f"{self._wire}-{blake2b(text, digest_size=6).hexdigest()}"
+        return Conversation(self.name(name), name)
 
     def owns(self, conversation: Conversation, calls: Sequence[Call]) -> None:
         """Note the calls of a conversation."""
@@ -87,12 +89,28 @@ class Conversations:
         calls = tuple([(None if self._positional else call.call_id, call.name) for call in said.calls])
         return hash((said.text or "", calls))
 
+    def replied(self, conversation: Conversation, said: Said) -> None:
+        """A reply came."""
+        conversation.replies.append(self.gist(said))
+        if self._positional or conversation.twinned:
+            conversation.exactly.append(_exactly(said))
+
+    def twin(self, conversation: Conversation, digests: list[int], event: int) -> Conversation:
+        """Another conversation that may have sent the same request, `event`, when this one waited for its reply."""
+        names = ("name", "head", "second", "table", "shape", "state", "wire")
+        said = {name: getattr(conversation, name) for name in names}
+        twin = Conversation("", digests=list(digests), twinned=True, twin_of=conversation, asked_in=event, **said)
+        conversation.twinned = True
+        alike = self._memory.beginnings.setdefault(hash(tuple(digests[: conversation.head])), [])
+        alike.insert(alike.index(conversation) if conversation in alike else 0, twin)
+        return twin
+
     def sent(self, conversation: Conversation, asked: Ask, known: int, digests: list[int]) -> None:
         """A request was sent with messages of these digests after the `known` ones."""
         conversation.digests[known:] = digests
         digests, head = conversation.digests, conversation.head
         conversation.second = digests[head] if len(digests) > head else None
-        conversation.replies, conversation.failed = [], False
+        conversation.replies, conversation.exactly, conversation.failed = [], [], False
         if asked.listing:
             conversation.text = asked.listing.rstrip().removesuffix(b"]").rstrip()
             self._latest.went_on(conversation)
@@ -113,9 +131,13 @@ class Conversations:
 
     def _continued(self, listing: bytes) -> Found | None:
         """The conversation whose last request this one begins with, byte for byte, if it is one of the latest."""
-        for conversation in self._latest.before(listing):
+        likely = self._latest.before(listing)
+        if len(likely) > 1 and len(likely) > len({each.text for each in likely}):
+            return None  # several sent the same
+        for conversation in likely:
             tail = listing[len(conversation.text) :].lstrip()
-            if tail[:1] != b"," or not conversation.digests or (conversation.failed and not conversation.replies):
+            lost = conversation.failed and not conversation.replies
+            if tail[:1] != b"," or not conversation.digests or lost or conversation.twinned:
                 continue
             new = listed(b"[" + tail[1:])
             reply = self._read(new[0])
@@ -170,16 +192,21 @@ class Conversations:
             else:
                 # What was refused has no reply that this could go on with, and another one may have.
                 lost = conversation.failed and not conversation.replies
-                score = 3 if not lost and self._answers(asked.raws[known], conversation) else 1
-            if score > best[0]:
+                score = 1 if lost else self._answers(asked.raws[known], conversation)
+            if score and (score, known) > best[:2]:
                 best = (score, known, conversation)
-            if score == 3:
+            if score == _SURE:
                 break
         return best[2], best[1]
 
-    def _answers(self, raw: bytes, conversation: Conversation) -> bool:
-        """Whether a message may stand behind those that were sent: it is one of the replies, if there are any."""
-        return not conversation.replies or self.gist(self._read(raw)) in conversation.replies
+    def _answers(self, raw: bytes, conversation: Conversation) -> int:
+        """How well a message may stand behind those that were sent: it is one of the replies, if there are any."""
+        if not conversation.replies:
+            return 3
+        said = self._read(raw)
+        if self.gist(said) not in conversation.replies:
+            return 1
+        return _SURE if not conversation.exactly or _exactly(said) in conversation.exactly else 4
 
     def _owner(self, said: Sequence[Said]) -> Conversation | None:
         """The conversation that a call of these messages was made in."""
@@ -190,6 +217,10 @@ class Conversations:
                 if named.call_id and (owner := owners.get(named.call_id)) is not None:
                     return owner
         return None
+
+
+def _exactly(said: Said) -> int:
+    return hash(tuple([(call.call_id, call.text) for call in said.calls]))
 
 
 def _is_system(message: bytes) -> bool:

@@ -15,6 +15,7 @@ from analyzer.read.dialogue.sightings import Sightings
 from analyzer.read.rows import Rows
 from analyzer.read.values import first
 
+_TWINS = 4
 _UNSAID = (None, None, None, None)
 
 
@@ -54,6 +55,8 @@ class Dialogue:
         """The session of the last failure."""
         self.broke_off: Callable[[Conversation], None] = lambda _: None
         """Called before a conversation goes on: what was streamed of its last reply is all that comes."""
+        self.comes: Callable[[Conversation], bool] = lambda _: False
+        """Whether a reply of a conversation is being streamed."""
         self._running: tuple[Conversation, Walk] | None = None
         self._count = 0
         self._table = b""
@@ -107,10 +110,13 @@ class Dialogue:
         cursor, own = self.cursor, asked.own
         cursor.advance(place)
         conversation, known, said, digests = self._conversations.find(asked)
+        self._exists(conversation)
         before, session = len(conversation.digests), conversation.session
-        if self._apart and not own:
+        again = self._apart and not said and known == before > 0 and self._may_be_another(asked, conversation)
+        if self._apart and not own and not again:
             self._went_on(conversation, said if known == before else [])
         wire = conversation.wire = wire or conversation.wire
+        event = cursor.next
         if not own:
             self._settings(asked, cursor.event("request.create", "request", session, turn=self.turn), conversation)
         elif not said or asked.tools or asked.model is not None:  # a list needs an event of its own
@@ -120,11 +126,34 @@ class Dialogue:
             conversation.walk.pass_over(map(self._read, asked.raws[:known]))
         to = asked.to if asked.single or asked.to is None else f"{asked.to}/"
         self._messages(said, conversation, conversation.walk, to, known, own=own, wire=wire)
-        self._conversations.sent(conversation, asked, known, digests)
         self._asked, self._asked_in, self._waiting = conversation, place.event, not own
+        if again:
+            twin = self._conversations.twin(conversation, conversation.digests, event)
+            self._at_once.ask(twin, twin_of=conversation)
+            return session
+        self._conversations.sent(conversation, asked, known, digests)
         if self._apart and not own:
             self._at_once.ask(conversation)
         return session
+
+    def _may_be_another(self, asked: Ask, conversation: Conversation) -> bool:
+        """Whether a request that was sent before may be of another conversation, for the reply is still to come."""
+        if asked.own or asked.session is not None or len(self._at_once.twins(conversation)) >= _TWINS:
+            return False
+        return conversation in self._at_once.open or self.comes(conversation)
+
+    def _exists(self, conversation: Conversation) -> None:
+        """A conversation that only tried the same again, for all that was known, is one of its own."""
+        event, conversation.asked_in = conversation.asked_in, None
+        if event is None:
+            return
+        session = conversation.session = self.name(conversation.name or self.wire)
+        state, table = conversation.state or _UNSAID, conversation.table
+        names = ("model", "parallel", "text_format", "instructions")
+        self._rows.session_states.add(event=event, session=session, **dict(zip(names, state, strict=True)))
+        if first(table) == b"[":
+            digest = self._rows.table(table, conversation.shape)
+            self._rows.showings.append((event, session, "request", "all", digest, None))
 
     @property
     def running(self) -> str | None:
@@ -274,7 +303,7 @@ class Dialogue:
         event, conversation = self.cursor.next, of or self.begun(reply, place)
         if conversation is None and self.unsure(place):
             gist, among = self._conversations.gist(said), self._at_once.open
-            full = self._at_once.hold(Held(place, event, gist, _arguments(said), among, [append]))
+            full = self._at_once.hold(Held(place, event, gist, said.arguments, among, [append]))
             self.cursor.move(place, event + 1)
             if full is not None:
                 self._belongs_to_none(full)
@@ -326,6 +355,7 @@ class Dialogue:
         """Append a reply, whose conversation is known."""
         conversation.wire = wire or conversation.wire
         self.cursor.advance(place)
+        self._exists(conversation)
         session = conversation.session
         event, opaque = self.cursor.event(native, kind, session, turn=self.turn)
         reply = reply or f"reply {event}"
@@ -340,14 +370,14 @@ class Dialogue:
         row = (event, session, self.turn, said.item_id or reply, said.role or "assistant", said.phase)
         status = "refusal" if said.refused else stop if stage == "item" else None
         self._rows.messages.append((*row, status, said.text, "" if opaque else to + said.to, None))
-        conversation.replies.append(self._conversations.gist(said))
+        self._conversations.replied(conversation, said)
 
     def _went_on(self, conversation: Conversation, said: list[Said]) -> None:
         """A conversation goes on, with these messages after those that were sent before."""
         self.broke_off(conversation)
         if said and said[0].role == "assistant":
             gist = self._conversations.gist(said[0])
-            for held, owner in self._at_once.went_on(conversation, gist, _arguments(said[0])):
+            for held, owner in self._at_once.went_on(conversation, gist, said[0].arguments):
                 self._release(held, owner)
 
     def _release(self, held: Held[Conversation], conversation: Conversation) -> None:
@@ -359,6 +389,10 @@ class Dialogue:
 
     def _belongs_to_none(self, held: Held[Conversation]) -> None:
         """A reply of which it was never known whose it is: it stands alone, with the tools that all had who asked."""
+        known = [each for each in held.among if each.asked_in is None]
+        if len(known) == 1:  # the others only tried again
+            self._release(held, known[0])
+            return
         conversation = Conversation(self.name(f"{self.wire}-reply"))
         tables = {each.table for each in held.among}
         table = next(iter(tables)) if len(tables) == 1 else b""
@@ -400,7 +434,10 @@ class Dialogue:
         self.cursor.advance(place)
         asked, waiting = self._asked, self._at_once.open
         if waiting and self._asked_in not in {None, place.event}:
-            asked = waiting[0] if len(waiting) == 1 else None
+            asked = None if self._at_once.several else waiting[0]
+        if asked is not None and (twins := self._at_once.twins(asked)):
+            self._at_once.drop(twins[-1])  # which it was tried for
+            asked = None
         if asked is not None:
             asked.failed = True
             self._at_once.drop(asked)
@@ -418,8 +455,3 @@ class Dialogue:
 
         if not self._at_once.also(event, lambda conversation, _: append(conversation.session)):
             append(self._failed or self.name(f"{self.wire}-reply"))
-
-
-def _arguments(said: Said) -> str:
-    """The arguments of the calls in a message: they tell replies apart whose calls have the same ids."""
-    return "\0".join([call.text or "" for call in said.calls])

@@ -57,6 +57,11 @@ class Said(msgspec.Struct, gc=False):
     refused: bool = False
     """Whether its text says why the model does not answer, in the place that the wire has for that."""
 
+    @property
+    def arguments(self) -> str:
+        """The arguments of its calls: they tell replies apart whose calls have the same ids."""
+        return "\0".join([call.text or "" for call in self.calls])
+
 
 def unchosen(said: Said, stop: str | None) -> Said:
     """One of several alternatives of a reply: the client goes on with one of them, the calls of the others are let go.

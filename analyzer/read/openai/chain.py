@@ -63,14 +63,18 @@ class Chains:
     def resent(self, text: bytes) -> tuple[str | None, int, int]:
         """The session whose last input this one begins with, byte by byte; how many bytes and items that is, else 0."""
         whole = len(text)
+        found: tuple[str | None, int, int] = (None, 0, 0)
         for session, sent in reversed(self._sent.items()):
             size = sent.size
-            if size < whole and text[size] == _COMMA and text.startswith(sent.text):
+            better = size < whole and found[1] < size + bool(sent.owed)
+            if better and text[size] == _COMMA and text.startswith(sent.text):
                 tail = text[size:]
                 # A reply with calls can only be continued with them; what leaves them out tries the same again.
                 if all(call.call_id.encode() in tail for call in islice(sent.owed, _MOST_OWED)):
-                    return session, size, sent.count
-        return None, 0, 0
+                    found = session, size, sent.count
+                    if sent.owed:
+                        break  # of several that sent the same it is the one whose calls come back
+        return found
 
     def sent(self, session: str, text: bytes, count: int) -> None:
         """Keep an input as the possible beginning of a later one."""

@@ -118,6 +118,8 @@ class Pieces(msgspec.Struct):
     asked: Conversation | None = None
     """What it answers, where that is known."""
     session: str | None = None
+    since: int = 0
+    """The event of its first piece."""
     late: bool | None = None
     """Whether the first piece that came goes on with a call that nothing began; None before there was one."""
     came: int = 0

@@ -23,7 +23,7 @@ class Streams:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
-        dialogue.broke_off = self._broke_off
+        dialogue.broke_off, dialogue.comes = self._broke_off, self._comes
         self._latest: Pieces | None = None
         """The streamed reply that came last."""
         self._others: dict[str, Pieces] = {}
@@ -61,7 +61,7 @@ class Streams:
         asked = self._dialogue.begun(name or None, place)
         unsure = asked is None and self._dialogue.unsure(place)
         session = self._dialogue.session if asked is None else asked.session
-        return Pieces(name, place, asked=asked, session=None if unsure else session)
+        return Pieces(name, place, asked=asked, session=None if unsure else session or None, since=place.event)
 
     def _put_aside(self) -> None:
         """Another stream, or something else, comes: the latest one is whole, or it may go on."""
@@ -100,6 +100,9 @@ class Streams:
         if self._latest is not None:
             yield self._latest
 
+    def _comes(self, conversation: Conversation) -> bool:
+        return any(each.asked is conversation for each in self._open())
+
     def _broke_off(self, conversation: Conversation) -> None:
         for stream in [each for each in self._open() if each.asked is conversation]:
             self._others.pop(stream.id, None)
@@ -107,6 +110,12 @@ class Streams:
             self._answer(stream)
 
     def _answer(self, stream: Pieces) -> None:
+        tried = None if stream.asked is None else stream.asked.twin_of
+        if tried is not None and stream.asked is not None and stream.asked.asked_in is not None:
+            before = [each for each in self._open() if each.asked is tried]
+            if before and all(each.place.event < stream.since for each in before):
+                stream.asked = tried  # nothing came of the first one since: it broke off, and was tried again
+                self._broke_off(tried)
         event = None if stream.place.opaque else stream.place.event + 1  # behind its last piece
         place = msgspec.structs.replace(stream.place, opaque=True)
         if stream.id:
