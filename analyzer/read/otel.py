@@ -17,9 +17,11 @@ from analyzer.read.dialogue import Ask, Dialogue, Said, unchosen
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
 from analyzer.read.telemetry.events import opened
+from analyzer.read.telemetry.items import Items
 from analyzer.read.telemetry.messages import (
     LLM_REQUEST,
     LLM_RESPONSE,
+    joined,
     messages_of,
     said_of,
     table_of,
@@ -50,6 +52,7 @@ _OUTPUT = (
 _TABLES = ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools", LLM_REQUEST)
 _UNTRACED = {LOGGED: "untraced"}  # where log records name no trace
 _STEPS = (".doGenerate", ".doStream")
+_MOST_AROUND = 64  # spans around one another
 
 
 class OpenTelemetry(RecordAdapter[Record]):
@@ -68,6 +71,8 @@ class OpenTelemetry(RecordAdapter[Record]):
         "A span that is not marked as failed need not have succeeded.",
         "Trace pages of the Agents API tell which calls ran; their results are read from the session's own events.",
         "Spans without gen_ai.conversation.id are put together by trace alone.",
+        "Where calls have the ids of their items and results those of the calls, they are put together by their order.",
+        "A schema in the span of a tool (gen_ai.tool.json_schema) is of what ran, not what the model was told.",
     )
 
     def __init__(self, source: int, rows: Rows) -> None:
@@ -75,11 +80,15 @@ class OpenTelemetry(RecordAdapter[Record]):
         self._rows = rows
         self._waiting: list[tuple[Place, list[Read]]] = []
         self._dialogue = Dialogue(self.name, rows, said_of, executed=True)
-        memory = rows.shared.setdefault(f"{self.name} traces", ({}, set(), {}))
+        memory = rows.shared.setdefault(f"{self.name} traces", ({}, set(), {}, {}))
         self._sessions: dict[str, str] = memory[0]
         self._seen: set[tuple[str, str]] = memory[1]
         self._told: dict[tuple[str, str], tuple[str, list[str | None]]] = memory[2]
         """By trace and span the reply that a span inside of it told already, and the ids of its calls."""
+        self._items: dict[str, Items] = memory[3]
+        self._tables: dict[tuple[str, str], Any] = {}
+        """By trace and span the tools of an agent, whose calls of the model may not tell them."""
+        self._parents: dict[tuple[str, str], str] = {}
         self._runs = Runs(self.name, rows, self._dialogue.cursor)
         self._memories = (self._dialogue,)
 
@@ -110,6 +119,10 @@ class OpenTelemetry(RecordAdapter[Record]):
         """Append the rows of the block; see `Adapter.read`."""
         others = super().read(block)
         waiting, self._waiting = self._waiting, []
+        spans = [each for _, spans in waiting for each in spans]
+        told = ((each, each.values.get(_TABLES[0])) for each in spans)
+        self._tables = {(each.trace, each.id): table for each, table in told if table and _kind(each) is None}
+        self._parents = {(each.trace, each.id): each.parent for each in spans} if self._tables else {}
         for place, spans in waiting:
             self._batch(place, spans)
         return others
@@ -162,6 +175,9 @@ class OpenTelemetry(RecordAdapter[Record]):
         sent, sent_at = messages_of(each, _INPUT)
         said, said_at = messages_of(each, _OUTPUT)
         table, _ = each.first(_TABLES)
+        table = self._told_around(each) if table is None else table
+        items = self._items.setdefault(session, Items())
+        sent = items.named(sent)
         agent = each.text("gen_ai.agent.call.id", "gen_ai.agent.id", "gen_ai.agent.name") or ""
         system = opened(each.values.get("gen_ai.system_instructions"))
         ask = Ask(
@@ -181,15 +197,25 @@ class OpenTelemetry(RecordAdapter[Record]):
             return
         spot = each.places.get(said_at or "", "")
         at = msgspec.structs.replace(here, pointer=here.pointer + spot, opaque=True)
-        for number, message in enumerate(said):
-            reply = said_of(msgspec.json.encode(message))
-            stop = message.get("finish_reason") if isinstance(message, dict) else None
-            stop = stop if isinstance(stop, str) else None
-            if len(said) > 1:
+        replies = [(said_of(msgspec.json.encode(message)), _stop(message)) for message in said]
+        if len(replies) > 1 and not _are_alternatives(each, replies):
+            replies = [(joined([reply for reply, _ in replies]), None)]
+        items.told(call.call_id for reply, _ in replies for call in reply.calls)
+        for number, (reply, stop) in enumerate(replies):
+            if len(replies) > 1:
                 unchosen(reply, stop)
             name = self._reply_of(each, reply) if number == 0 else f"{each.id}#{number}"
             self._dialogue.answer(reply, at, native=_native(each), reply=name or None, stop=stop)
             self._runs.expect(session, self._dialogue.made)
+
+    def _told_around(self, each: Read) -> Any:
+        """The tools of the agent that a call of the model is of."""
+        at = each.id
+        for _ in range(_MOST_AROUND if self._tables else 0):
+            at = self._parents.get((each.trace, at), "")
+            if (each.trace, at) in self._tables:
+                return self._tables[each.trace, at]
+        return None
 
     def _reply_of(self, each: Read, said: Said) -> str:
         """What names a reply: a span inside of this one may have told the same."""
@@ -223,4 +249,16 @@ def _native(each: Read) -> str:
     return str(named)[:200] if isinstance(named, str) and named else "span"
 
 
-# --- messages ---------------------------------------------------------------------------------------------------------
+# --- replies ----------------------------------------------------------------------------------------------------------
+
+
+def _stop(message: Any) -> str | None:
+    stop = message.get("finish_reason") if isinstance(message, dict) else None
+    return stop if isinstance(stop, str) else None
+
+
+def _are_alternatives(each: Read, replies: list[tuple[Said, str | None]]) -> bool:
+    """Whether several messages are choices: each of those has an end; the items of Responses stand alone, too."""
+    whole = opened(each.values.get("output.value"))
+    listed = [whole.get(name) for name in ("choices", "candidates")] if isinstance(whole, dict) else []
+    return any(stop for _, stop in replies) or any(isinstance(each, list) and len(each) > 1 for each in listed)

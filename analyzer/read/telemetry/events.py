@@ -27,9 +27,9 @@ def told(events: Any) -> dict[str, tuple[Any, str]]:
         values = attributes_of(event.get("attributes"))
         found |= {name: (values[name], to) for name in _HELD if name in values and name not in found}
         if named in _SENT:
-            sent.append((_message(values, _SENT[named]), to))
+            sent.append((message_in(values, _SENT[named]), to))
         elif named == "gen_ai.choice":
-            said.append((_message(values, "assistant"), to))
+            said.append((message_in(values, "assistant"), to))
     for name, listed in (("gen_ai.input.messages", sent), ("gen_ai.output.messages", said)):
         if listed and name not in found:
             found[name] = [message for message, _ in listed], listed[0][1] if len(listed) == 1 else "/events"
@@ -44,7 +44,12 @@ def attributes_of(attributes: Any) -> dict[str, Any]:
     return {str(each.get("key")): plain(each.get("value"), 0)[0] for each in pairs}
 
 
-def _message(values: dict[str, Any], role: str) -> dict[str, Any]:
+def role_of(named: Any) -> str | None:
+    """Whose message an event of this name is; None where it is none."""
+    return "assistant" if named == "gen_ai.choice" else _SENT.get(named) if isinstance(named, str) else None
+
+
+def message_in(values: dict[str, Any], role: str) -> dict[str, Any]:
     """The message of an event: its members are attributes, or stand in one of them as a text."""
     held = opened(values.get("gen_ai.event.content"))
     whole: dict[str, Any] = {**values, **held} if isinstance(held, dict) else values

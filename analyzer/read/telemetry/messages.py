@@ -50,8 +50,18 @@ def table_of(value: Any) -> Any:
             tool = opened(tool["tool"]["json_schema"])
         if isinstance(tool, dict) and isinstance(tool.get("parameters"), str):
             tool = {**tool, "parameters": opened(tool["parameters"])}
+        if isinstance(tool, dict) and "inputSchema" in tool and "type" not in tool:
+            tool = _function(tool)
         tools.append(tool)
     return tools
+
+
+def _function(tool: dict[str, Any]) -> dict[str, Any]:
+    """A tool as the host has it, not the server of a listing: what the model is told of is a function."""
+    schema = tool["inputSchema"]
+    if isinstance(schema, dict) and schema.keys() == {"json"}:
+        schema = schema["json"]
+    return {**{name: value for name, value in tool.items() if name != "inputSchema"}, "parameters": schema}
 
 
 def text_in(value: Any) -> tuple[str | None, str]:
@@ -118,6 +128,14 @@ def said_of(raw: bytes) -> Said:
         texts = []
     said.text = "\n".join(texts) if texts else None
     return said
+
+
+def joined(parts: Sequence[Said]) -> Said:
+    """One reply that was told in several messages."""
+    texts = [part.text for part in parts if part.text is not None]
+    calls = [call for part in parts for call in part.calls]
+    results = [result for part in parts for result in part.results]
+    return Said("assistant", "\n".join(texts) if texts else None, calls=calls, results=results)
 
 
 def _part(part: dict[str, Any], said: Said, texts: list[str]) -> None:

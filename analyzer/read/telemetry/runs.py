@@ -72,7 +72,7 @@ class Runs:
             owed_by="client",
             pointer=each.places.get(where or "", ""),
         )
-        failed, fine = has_failed(each.span), status_of(each.span) in _FINE
+        failed, fine = has_failed(each.span) or "error.type" in each.values, status_of(each.span) in _FINE
         value, where = each.first(_RESULT)
         if each.turn is not None:
             return  # the results of an Agents API session are told by its own events

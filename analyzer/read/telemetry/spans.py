@@ -13,6 +13,7 @@ import msgspec
 from analyzer.pointer import join
 from analyzer.read.telemetry.events import attributes_of, plain, told
 from analyzer.read.telemetry.logs import ResourceLogs, events_of
+from analyzer.read.telemetry.vendors import spelled
 
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{16})")
 _FLAT = (
@@ -171,6 +172,9 @@ def read_span(span: Span, pointer: str, of: _Of) -> Read:
     for name, (value, place) in told(span.events).items():
         if values.get(name) is None:
             values[name], places[name] = value, place
+    for name, value, place in spelled(values, span.events):
+        if values.get(name) is None and value is not None:
+            values[name], places[name] = value, places.get(place, place)
     context = span.context if isinstance(span.context, dict) else {}
     trace = _identity(span.traceId or context.get("trace_id"))
     name = _identity(span.spanId or context.get("span_id"))
