@@ -106,6 +106,19 @@ def test_a_saved_run_holds_every_call_once(tmp_path: Path) -> None:
     assert approvals == [("call_w2", "request", None), ("call_w1", "decision", "approve")]
 
 
+def test_a_saved_run_holds_the_calls_of_replies_that_it_does_not_keep(tmp_path: Path) -> None:
+    run = json.loads(RUN)
+    call, output = dict(ITEMS[1], call_id="c0"), dict(ITEMS[2], call_id="c0")
+    listed = [{"type": "tool_call_item", "raw_item": call}, {"type": "tool_call_output_item", "raw_item": output}]
+    run["generated_items"] = [*listed, *run["generated_items"]]
+    run["pending_session_write"] = {"items": [call, output, dict(ITEMS[1], call_id="c9")]}
+    found = audited(tmp_path, json.dumps(run).encode(), "run.json")
+    calls = found.frames["calls"].select("call_id", "outcome").rows()
+    known = [("call_w1", "unknown"), ("call_w2", "none")]
+    assert sorted(calls) == sorted([("c0", "unknown"), ("c9", "none"), *known])
+    assert "result-orphan" not in set(found.findings["slug"])
+
+
 def test_a_saved_run_is_judged_by_the_schemas_it_keeps(tmp_path: Path) -> None:
     found = audited(tmp_path, RUN, "run.json")
     (mismatch,) = found.findings.filter(pl.col("slug") == "args-schema-mismatch").to_dicts()

@@ -42,6 +42,10 @@ class _Context(msgspec.Struct, gc=False):
     approvals: Raw = ABSENT
 
 
+class _Pending(msgspec.Struct, gc=False):
+    items: list[Item] = []
+
+
 class State(msgspec.Struct, gc=False):
     """The members of a saved run that the audit reads."""
 
@@ -52,6 +56,7 @@ class State(msgspec.Struct, gc=False):
     model_responses: list[_Reply] = []
     generated_items: list[_RunItem] = []
     session_items: list[_RunItem] = []
+    pending_session_write: _Pending | None = None
     current_step: _Step | None = None
     last_processed_response: _Processed | None = None
     context: _Context | None = None
@@ -75,11 +80,20 @@ def session_of(state: State) -> str | None:
 
 
 def transcript(state: State) -> Iterator[Shown]:
-    """The items in the order of the run: every reply of the model, and after it the outputs of its calls."""
-    if first(state.original_input) == b"[":
-        for index, item in enumerate(_items(state.original_input)):
-            yield Shown(item, f"/original_input/{index}", None)
+    """The items in the order of the run: every reply of the model, and after it the outputs of its calls.
+
+    Calls of replies that are not kept stand before them.
+    """
+    given = _items(state.original_input) if first(state.original_input) == b"[" else []
+    for index, item in enumerate(given):
+        yield Shown(item, f"/original_input/{index}", None)
     outputs = dict(_outputs(state))
+    told = {item.call_id for items in (given, *(reply.output for reply in state.model_responses)) for item in items}
+    for _, item, to in _listed(state):
+        if item.call_id is not None and item.call_id not in told and (item.type or "").endswith("_call"):
+            told.add(item.call_id)
+            yield Shown(item, to, None)
+            yield from outputs.pop(item.call_id, ())
     for index, reply in enumerate(state.model_responses):
         name = reply.response_id or f"reply {index}"
         for place, item in enumerate(reply.output):
@@ -91,16 +105,24 @@ def transcript(state: State) -> Iterator[Shown]:
         yield from rest
 
 
-def _outputs(state: State) -> Iterator[tuple[str, list[Shown]]]:
-    """The outputs by call id, from whichever list holds more of them: the lists repeat each other."""
-    found: dict[str, dict[str, list[Shown]]] = {}
+def _listed(state: State) -> Iterator[tuple[str, Item, str]]:
+    """Every item of the lists that repeat each other: of which list it is, and where it stands."""
     for name in ("session_items", "generated_items"):
-        held = found[name] = {}
         for index, each in enumerate(getattr(state, name)):
-            item = each.raw_item
-            if item is not None and item.call_id is not None and (item.type or "").endswith("_output"):
-                held.setdefault(item.call_id, []).append(Shown(item, f"/{name}/{index}/raw_item", None))
-    yield from max(found.values(), key=lambda held: sum(map(len, held.values()))).items()
+            if each.raw_item is not None:
+                yield name, each.raw_item, f"/{name}/{index}/raw_item"
+    for index, item in enumerate(state.pending_session_write.items if state.pending_session_write is not None else ()):
+        yield "pending_session_write", item, f"/pending_session_write/items/{index}"
+
+
+def _outputs(state: State) -> Iterator[tuple[str, list[Shown]]]:
+    """The outputs by call id, from whichever list holds more of them."""
+    found: dict[str, dict[str, list[Shown]]] = {}
+    for name, item, to in _listed(state):
+        if item.call_id is not None and (item.type or "").endswith("_output"):
+            found.setdefault(name, {}).setdefault(item.call_id, []).append(Shown(item, to, None))
+    if found:
+        yield from max(found.values(), key=lambda held: sum(map(len, held.values()))).items()
 
 
 def interruptions(state: State) -> Iterator[Shown]:
