@@ -111,6 +111,7 @@ FAULT_KINDS = (
     "member_type",  # LOG010: a known member has another type than the wire says
     "member_missing",  # LOG010
     "more_pages",  # LOG007: has_more on the last page
+    "calls_uncaptured",  # LOG007: a reply that ended with calls, and none of them is in the log
     "too_large",  # payload_too_large
     "session_too_large",  # LOG001: not all that hangs together in it was seen together
     "session_in_windows",  # LOG001, as information: it was not looked at whole

@@ -52,6 +52,7 @@ _OUTPUT = (
 _TABLES = ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools", LLM_REQUEST)
 _UNTRACED = {LOGGED: "untraced"}  # where log records name no trace
 _STEPS = (".doGenerate", ".doStream")
+_CALLED = frozenset({"tool_calls", "tool_call", "tool_use", "tool-calls", "function_call"})
 _MOST_AROUND = 64  # spans around one another
 
 
@@ -207,6 +208,10 @@ class OpenTelemetry(RecordAdapter[Record]):
             name = self._reply_of(each, reply) if number == 0 else f"{each.id}#{number}"
             self._dialogue.answer(reply, at, native=_native(each), reply=name or None, stop=stop)
             self._runs.expect(session, self._dialogue.made)
+        if _CALLED.intersection(_stops(each)) and not any(reply.calls for reply, _ in replies):
+            cursor = self._dialogue.cursor
+            event = max(cursor.next - 1, here.event)
+            self._rows.faults.add(event=event, session=session, fault="calls_uncaptured", pointer="", detail=None)
 
     def _told_around(self, each: Read) -> Any:
         """The tools of the agent that a call of the model is of."""
@@ -255,6 +260,12 @@ def _native(each: Read) -> str:
 def _stop(message: Any) -> str | None:
     stop = message.get("finish_reason") if isinstance(message, dict) else None
     return stop if isinstance(stop, str) else None
+
+
+def _stops(each: Read) -> list[str]:
+    """How the replies of a span ended, told beside them."""
+    stops = opened(each.values.get("gen_ai.response.finish_reasons"))
+    return [stop for stop in (stops if isinstance(stops, list) else [stops]) if isinstance(stop, str)]
 
 
 def _are_alternatives(each: Read, replies: list[tuple[Said, str | None]]) -> bool:

@@ -147,3 +147,13 @@ def test_results_of_other_ids_and_of_another_number_than_the_calls_stay_what_the
     log = [chat(1, [USER], call("fc_1", at="door"), call("fc_2", at="wall")), chat(2, [USER, made, back])]
     found = audited(tmp_path, *map(batch, log))
     assert "result-orphan" in set(found.findings["slug"])
+
+
+def test_replies_that_ended_with_calls_which_were_not_captured_are_told(tmp_path: Path) -> None:
+    ended = {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": ["tool_calls"]}
+    found = audited(tmp_path, batch(span(1, ended)), batch(span(2, ended)))
+    missing = found.findings.filter(rule="LOG007")
+    assert missing["message"].to_list() == ["2 replies ended with calls of tools, and the log holds none of them."]
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
+    found = audited(tmp_path, batch(span(1, ended)), batch(span(2, ran)))
+    assert found.findings.filter(rule="LOG007").is_empty()

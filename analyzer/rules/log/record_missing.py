@@ -1,8 +1,9 @@
 """Records are missing from the log.
 
 What it says: a gap in the numbers of the events, calls and messages that were begun and never shown as finished in a
-turn that completed, a recording that begins in the middle of its session, results of calls that it does not hold, or a
-last page that says there are more. Once per session and kind, with the count.
+turn that completed, a recording that begins in the middle of its session, results of calls that it does not hold,
+replies that ended with calls in a session that shows none, or a last page that says there are more. Once per session
+and kind, with the count.
 Why it matters: what is missing cannot be audited, and what hangs on it (a call, a table, a result) looks wrong.
 Bad:
     tool get_order {"type":"object"}
@@ -38,9 +39,10 @@ _Missing = Iterator[tuple[str | None, int, str, str]]
 
 
 def check(trace: Trace) -> pl.DataFrame:
-    """Gaps, unfinished items, missing beginnings and missing pages."""
+    """Gaps, unfinished items, missing beginnings, missing pages and calls that were not captured."""
     late = _late(trace)
-    kinds = chain(_gaps(trace), _unfinished(trace), _begun_late(late), _calls(trace, late), _pages(trace))
+    begun, paged = chain(_gaps(trace), _unfinished(trace), _begun_late(late)), chain(_pages(trace), _uncaptured(trace))
+    kinds = chain(begun, _calls(trace, late), paged)
     return hits(
         {
             "session": session,
@@ -161,3 +163,15 @@ def _pages(trace: Trace) -> _Missing:
     for session, event in pages.iter_rows():
         said = "The last page of a list says that there are more, and they are not in the log."
         yield session, event, "pages", said
+
+
+def _uncaptured(trace: Trace) -> _Missing:
+    told = trace.faults.filter(trace.faults["fault"] == "calls_uncaptured")
+    if told.is_empty():
+        return
+    # What spans leave out may stand in their events, or in the spans of the tools.
+    left = told.join(trace.calls.select("session").unique(), on="session", how="anti", nulls_equal=True)
+    by_session = left.sort("event").group_by("session", maintain_order=True).agg(pl.first("event"), count=pl.len())
+    for session, event, count in by_session.iter_rows():
+        said = "A reply" if count == 1 else f"{count} replies"
+        yield session, event, "calls", f"{said} ended with calls of tools, and the log holds none of them."
