@@ -209,10 +209,12 @@ class VercelAI(RecordAdapter[Record]):
         stream = self._stream
         self._dialogue.move(place)
         owner = self._owners.get(record.toolCallId or "")
-        if owner is not None and owner is not stream:
-            if self._others:
+        if owner is not None and owner is not stream and kind != "tool-input-start":
+            if owner in self._others:
                 self._among_others(owner, place)
-            stream = owner
+                stream = owner
+            elif kind.startswith("tool-output-"):  # it was begun in a message before, which is over
+                stream = owner
         tool = kind.startswith(_OWN) and not kind.endswith(("-start", "-delta"))
         what = "error" if kind == "error" else "item" if tool else "delta" if kind.endswith("-delta") else "notice"
         event, _ = self._dialogue.cursor.event(kind, what, stream.session)

@@ -165,13 +165,14 @@ def marks(events: pl.DataFrame, rows: pl.DataFrame, fetch: Callable[[int, int, i
 def again_key() -> pl.Expr:
     """What a copy of a record would share with it, on the first event of each that its ids do not tell; else null.
 
-    That is a time that is finer than seconds, and the place and length of the record. Pieces of streams have no key:
-    two alike may come at once.
+    That is a time that is finer than seconds, the place of the record, and its number or else its length. Pieces of
+    streams have no key: two alike may come at once.
     """
+    said = pl.when(pl.col("number").is_null()).then("length").otherwise(-1 - pl.col("number"))
     first = (pl.col("event") & PART_LIMIT) == 0
     fine = pl.col("time").dt.microsecond() != 0
     return pl.when(first & fine & pl.col("event_id").is_null() & (pl.col("kind") != "delta")).then(
-        pl.struct("time", "length", "pointer").hash(6)
+        pl.struct("time", said.alias("said"), "pointer").hash(6)
     )
 
 
@@ -194,14 +195,19 @@ def _named_again(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) 
 
 
 def _written_again(events: pl.DataFrame, fetch: Callable[[int, int, int], bytes]) -> list[tuple[int, str]]:
-    """The numbers and sessions of records whose bytes came before in their session, at the same time."""
+    """The numbers and sessions of records that came before in their session, at the same time.
+
+    Those that are numbered may be written in another way; of others all bytes are the same.
+    """
     keys = events.select("event", "session", key=again_key()).drop_nulls()
     twice = keys.filter(pl.struct("session", "key").is_duplicated()).select("event", "key")
     seen: set[tuple[str, int, bytes]] = set()
     copied: list[tuple[int, str]] = []
     rows = events.join(twice, on="event").sort("session", "seq")
-    for event, session, key, *where in rows.select("event", "session", "key", "source", "offset", "length").iter_rows():
-        content = (session, key, _digest(fetch(*where)))
+    columns = ("event", "session", "key", "number", "source", "offset", "length")
+    for event, session, key, number, *where in rows.select(columns).iter_rows():
+        raw = fetch(*where)
+        content = (session, key, _digest(raw if number is None else _content(raw, "")))
         if content in seen:
             copied.append((event >> PART_BITS, session))
         seen.add(content)

@@ -28,11 +28,8 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
     A session that the model went on to answer in words has come to an end: its last call is not one that waits. CALLS
     are numbered as they happened in their session.
     """
-    eligible = (
-        ~pl.col("wire").is_in(list(_TRIALS))
-        & pl.col("kind").is_in(list(_KINDS))
-        & (pl.col("text").str.len_bytes() >= SHORTEST)
-    )
+    eligible = pl.col("kind").is_in(list(_KINDS)) & (pl.col("text").str.len_bytes() >= SHORTEST)
+    trial = pl.when(pl.col("wire").is_in(list(_TRIALS))).then("wire").alias("trial")
     rows = calls.select(_ASKED).filter(eligible)
     last = calls.group_by("session").agg(last=pl.col("call").max())
     said = messages.filter(pl.col("role") == "assistant").group_by("session").agg(said=pl.col("seq").max())
@@ -51,8 +48,8 @@ def retries_of(calls: pl.DataFrame, messages: pl.DataFrame, sessions: pl.DataFra
         .select(
             *("session", "turn", "call_id", "tool", "name", "event", "pointer", "first_event"),
             agent=pl.coalesce("subagent", "agent"),
-            digest=pl.struct("tool", "canonical").hash(),
-            ended=pl.when(waits).then(ended),
+            digest=pl.struct("tool", "canonical", trial).hash(),
+            ended=pl.when(waits & trial.is_null()).then(ended),
         )
     )
     first = pl.struct("session", "digest").is_first_distinct()

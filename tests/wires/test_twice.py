@@ -30,8 +30,6 @@ BESIDE: dict[str, Callable[[Records], str]] = {
     "sorted": _sorted,
     "as it was": lambda records: _lines(records[: 2 * len(records) // 3]),
 }
-#: Inspect logs are of trials, in which the same is done again on purpose.
-TRIALS = {"inspect"}
 
 
 def _records(wire: str, kind: str) -> Records:
@@ -40,7 +38,7 @@ def _records(wire: str, kind: str) -> Records:
 
 
 @pytest.mark.parametrize("name", ["0.jsonl", "9.jsonl"])
-@pytest.mark.parametrize("wire", [wire for wire in WIRES if wire not in TRIALS])
+@pytest.mark.parametrize("wire", WIRES)
 def test_what_lies_there_twice_is_folded_or_told(wire: str, name: str, contracts: Path, tmp_path: Path) -> None:
     records = _records(wire, "missing")
     told = {}
@@ -58,3 +56,34 @@ def test_what_lies_there_twice_is_folded_or_told(wire: str, name: str, contracts
     for beside, (found, count, again) in told.items():
         assert found.keys() == errors.keys(), beside
         assert again or (found, count) == (errors, calls), beside
+
+
+@pytest.mark.parametrize("before", ["log.jsonl.1", "log.jsonl-20261117", "log.jsonl.2026-11-16"])
+@pytest.mark.parametrize("wire", ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "agents-sdk"])
+def test_a_log_that_was_rotated_is_read_in_its_order(wire: str, before: str, contracts: Path, tmp_path: Path) -> None:
+    records = _records(wire, "missing")
+    middle = len(records) // 2
+    told = []
+    for folder, logs in (
+        ("whole", {"log.jsonl": records}),
+        ("cut", {"log.jsonl": records[middle:], before: records[:middle]}),
+    ):
+        (tmp_path / folder).mkdir()
+        for name, log in logs.items():
+            (tmp_path / folder / name).write_text(_lines(log), encoding="utf-8")
+        made = audit([str(tmp_path / folder)], contracts=[str(contracts)])
+        told.append((made.summary["calls"], made.findings.select("rule", "call_id").rows()))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("wire", ["codex-rollout", "vercel-ai", "openai-agents-api"])
+def test_a_log_that_is_written_behind_itself_has_no_more_errors(wire: str, contracts: Path, tmp_path: Path) -> None:
+    records = _records(wire, "missing")
+    told = []
+    for name, text in (("once", _lines(records)), ("twice", _lines(records) + _sorted(records))):
+        log = tmp_path / f"{name}.jsonl"
+        log.write_text(text, encoding="utf-8")
+        made = audit([str(log)], contracts=[str(contracts)])
+        told.append(set(made.findings.filter(severity="error").select("rule", "call_id").rows()))
+    assert told[0] == told[1]
+    assert not made.findings.filter(rule="LOG004").is_empty()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +16,9 @@ from analyzer.read.sources.files import STDIN, Source, is_once
 
 _LOGS = (".jsonl", ".ndjson", ".sse")
 _ENDINGS = (*_LOGS, ".json", ".log", ".txt")
+_ROTATED = re.compile(
+    r"(?P<base>.+\.(?:log|jsonl|ndjson|sse|json|txt))[.-](?:(?P<number>\d{1,4})|(?P<date>\d{4}-?\d{2}[\d_T:-]*))(?:\.(?:gz|zst))?"
+)
 
 
 def find(paths: Sequence[str]) -> tuple[list[Source], list[InputError]]:
@@ -81,6 +85,15 @@ def _members(found: list[tuple[str, bool]], errors: list[InputError]) -> Iterato
             errors.append(InputError(f"cannot read: {error}", file=name))
 
 
+def _written(name: str) -> tuple[str, int, int, str]:
+    """What sorts the files of a folder by name, and those that a log was rotated into before it, the oldest first."""
+    rotated = _ROTATED.fullmatch(name)
+    if rotated is None:
+        return name, 2, 0, ""
+    base, number, date = rotated.group("base", "number", "date")
+    return (base, 0, -int(number), name) if date is None else (base, 1, 0, name)
+
+
 def _walk(path: str, errors: list[InputError]) -> Iterator[tuple[str, bool]]:
     if path == STDIN:
         yield STDIN, True
@@ -100,7 +113,7 @@ def _walk(path: str, errors: list[InputError]) -> Iterator[tuple[str, bool]]:
 
     for folder, folders, files in os.walk(path, onerror=fail):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
+        for name in sorted(files, key=_written):
             whole = Path(folder) / name
             try:
                 found = not name.startswith(".") and whole.is_file()
