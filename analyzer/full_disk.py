@@ -19,7 +19,7 @@ _PROBE = 1 << 20  # bytes: more than what a failed write has left of the disk's 
 def no_room(error: BaseException) -> str | None:
     """What the system says where a failure is that there is no room to write; a library tells its number in words."""
     told = re.search(r"\(os error (\d+)\)", str(error))
-    number = error.errno if isinstance(error, OSError) else int(told[1]) if told else None
+    number = int(told[1]) if told else getattr(error, "errno", None)
     return os.strerror(number) if number in _NO_ROOM else None
 
 

@@ -114,6 +114,16 @@ def test_a_body_that_unpacks_to_no_end_is_cut(tmp_path: Path, pack: Callable[[by
     assert len(lost(found)) == 1
 
 
+@pytest.mark.parametrize("depth", [490, 600, 900, 5_000])
+@pytest.mark.parametrize("opened", ["[]", "{}"])
+def test_an_interaction_that_is_too_deep_is_lost_alone(tmp_path: Path, opened: str, depth: int) -> None:
+    inner = "[" * depth + "]" * depth if opened == "[]" else "{a: " * depth + "1" + "}" * depth
+    sound = yaml.safe_dump({"interactions": [interaction(_ASKED, _TEXT)]})
+    found = audited(tmp_path, f"{sound}- {inner}\nversion: 1\n")
+    assert found.summary["calls"] == 1
+    assert len(lost(found)) == 1
+
+
 def told_as(wire: str) -> tuple[Any, bytes]:
     """A request of a wire, and the stream that answers it with one call of a tool."""
     schema = _TOOL["function"]["parameters"]

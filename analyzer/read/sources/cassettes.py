@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
+from msgspec.json import encode
 
 from analyzer.read.sources.bodies import text_of
 
@@ -35,7 +35,7 @@ def cassette(text: bytes) -> tuple[str, list[bytes], bool]:
             listed = value.get(name) if isinstance(value, dict) else None
             if isinstance(listed, list):
                 last = [_written(whole, spans[-1])] if cut else []
-                return f"/{name}", [*map(_json, listed), *last], cut
+                return f"/{name}", [*map(encode, listed), *last], cut
     if begun is None or not spans:
         found = _two_lists(whole, value)
         return ("", [text], True) if found is None else ("/interactions", *found)
@@ -65,7 +65,7 @@ def _two_lists(whole: str, value: Any) -> tuple[list[bytes], bool] | None:
     pairs += [{"request": request} for request in asked[len(told) :]]
     torn = bool(cuts) or len(told) < len(asked)
     rest = [whole[begun[-1] if begun else 0 :].encode("utf-8", "replace")] if torn else []
-    return [*map(_json, pairs), *rest], torn
+    return [*map(encode, pairs), *rest], torn
 
 
 def _items(whole: str, start: int) -> list[tuple[int, int]]:
@@ -82,7 +82,7 @@ def _items(whole: str, start: int) -> list[tuple[int, int]]:
 
 def _element(whole: str, span: tuple[int, int]) -> bytes:
     value = _load(whole[slice(*span)])
-    return _json(value[0]) if isinstance(value, list) and len(value) == 1 else _written(whole, span)
+    return encode(value[0]) if isinstance(value, list) and len(value) == 1 else _written(whole, span)
 
 
 def _written(whole: str, span: tuple[int, int]) -> bytes:
@@ -90,14 +90,15 @@ def _written(whole: str, span: tuple[int, int]) -> bytes:
 
 
 def _load(text: str) -> Any:
+    """A value as JSON has it; None where there is none, or it is too large or too deep."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         value = yaml.load(text, loader)  # noqa: S506 - the safe loader, in C where there is one
+        return _plain(value) if _size(value, {}) <= _MOST_NODES else None
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError):
         return None
-    return value if _size(value, {}) <= _MOST_NODES else None
 
 
 def _size(value: Any, known: dict[int, int]) -> int:
@@ -110,10 +111,6 @@ def _size(value: Any, known: dict[int, int]) -> int:
         inner: Iterable[Any] = value.values() if isinstance(value, dict) else value
         size = known[id(value)] = 1 + sum(_size(each, known) for each in inner)
     return size
-
-
-def _json(value: Any) -> bytes:
-    return msgspec.json.encode(_plain(value))
 
 
 def _plain(value: Any) -> Any:
