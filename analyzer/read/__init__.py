@@ -40,6 +40,7 @@ from analyzer.read.shares import Crew, read_shared
 from analyzer.read.sniffing import Known, first_values
 from analyzer.read.sources.files import Source, Stream
 from analyzer.read.sources.ranges import size_of
+from analyzer.read.strands import Strands
 from analyzer.read.toolbench import ToolBench
 from analyzer.read.vercel import VercelAI
 
@@ -71,6 +72,7 @@ ADAPTERS: tuple[type[Adapter], ...] = (
     LangChain,
     PydanticAI,
     OpenHands,
+    Strands,
     MLflow,
     GateRecords,
 )

@@ -39,7 +39,7 @@ from analyzer.read.exchange import Exchange, exchange_of, says_something, strang
 from analyzer.read.recorded import is_exchange
 from analyzer.read.records import Block
 from analyzer.read.rows import Rows
-from analyzer.read.values import first
+from analyzer.read.values import Raw, first
 
 _REFUSED = 400
 
@@ -118,7 +118,7 @@ class AnthropicMessages(RecordAdapter[Record]):
 
     def _take(self, record: Record, raw: bytes, place: Place, *, top: bool = True) -> bool:
         native = record.type
-        if top and native is None and record.role in ("user", "assistant") and first(record.content) in (b"[", b'"'):
+        if top and native is None and record.role in ("user", "assistant") and _is_content(record.content):
             self._replies.end()
             self._requests.append(raw, place)
             return True
@@ -264,3 +264,8 @@ class AnthropicMessages(RecordAdapter[Record]):
 def _of(place: Place, body: Half[Record]) -> Place:
     pointer = place.pointer + body.pointer
     return Place(place.event, place.offset, place.length, place.line, pointer, place.when, body.opaque)
+
+
+def _is_content(raw: Raw) -> bool:
+    """Whether it is what a message says here: blocks without a type are those of another wire."""
+    return first(raw) == b'"' or (first(raw) == b"[" and (b'"type"' in bytes(raw) or b"{" not in bytes(raw)))

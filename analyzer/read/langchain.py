@@ -82,10 +82,12 @@ class LangChain(RecordAdapter[Members]):
             return True
         return self._taken(record, raw, place, None)
 
-    def _taken(self, record: Members, raw: bytes, place: Place, thread: str | None) -> bool:
+    def _taken(self, record: Members, raw: bytes, place: Place, thread: str | None, depth: int = 0) -> bool:
         """Append what is a record, or is inside of one at the place."""
+        if depth > known.DEEPEST:
+            return False
         if LIST in record:
-            return self._list(raw, place, thread)
+            return self._list(raw, place, thread, depth)
         named = next((text_of(each) for way in known.THREADS if (each := at(record, way)) is not None), None) or thread
         event = text_of(record.get("event", ABSENT)) or ""
         if event.startswith("on_"):
@@ -98,7 +100,7 @@ class LangChain(RecordAdapter[Members]):
                 return True
         data = record.get("data", ABSENT)
         if first(data) in _OPEN and ("event" in record or "ns" in record):
-            return self._inside(bytes(data), "/data", place, named)
+            return self._inside(bytes(data), "/data", place, named, depth)
         if ("type" in record or "lc" in record) and is_message(_json(raw)):
             self._piece(raw, place, named)
             return True
@@ -108,15 +110,15 @@ class LangChain(RecordAdapter[Members]):
             return True
         return self._update(record, raw, place, named)
 
-    def _inside(self, raw: bytes, to: str, place: Place, thread: str | None) -> bool:
-        return self._taken(record_of(raw), raw, _below(place, to), thread)
+    def _inside(self, raw: bytes, to: str, place: Place, thread: str | None, depth: int) -> bool:
+        return self._taken(record_of(raw), raw, _below(place, to), thread, depth + 1)
 
-    def _list(self, raw: bytes, place: Place, thread: str | None) -> bool:
+    def _list(self, raw: bytes, place: Place, thread: str | None, depth: int) -> bool:
         """A list of messages, a piece of a stream, or one behind the name of what is streamed."""
         each = listed(raw)
         streamed = len(each) in {2, 3} and first(each[-2]) == b'"' and text_of(Raw(each[-2])) in known.MODES
         if streamed or (len(each) == 2 and first(each[0]) == b"[" and first(each[1]) == b"{"):
-            return first(each[-1]) in _OPEN and self._inside(each[-1], f"/{len(each) - 1}", place, thread)
+            return first(each[-1]) in _OPEN and self._inside(each[-1], f"/{len(each) - 1}", place, thread, depth)
         if len(each) == 2 and _STEP in each[1] and is_message(_json(each[0])):
             named = at(record_of(each[1]), ("thread_id",))
             session = self._streamed(thread if named is None else text_of(named))
@@ -125,7 +127,7 @@ class LangChain(RecordAdapter[Members]):
         if not each or not all(is_message(_json(one)) for one in each[:2]):
             return False
         so_far = message_in(each[0]) if len(each) == 1 else {}
-        if isinstance(so_far.get("id"), str) and so_far.get("type") in {"ai", "AIMessageChunk"}:
+        if isinstance(so_far.get("id"), str) and so_far.get("type") in ("ai", "AIMessageChunk"):
             self._piece(each[0], _below(place, "/0"), thread, streamed=True, whole=True)
             return True
         self._end(raw)

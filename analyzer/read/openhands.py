@@ -85,19 +85,11 @@ class OpenHands(RecordAdapter[Record]):
     @staticmethod
     def knows(record: Any) -> float:
         """How surely a parsed record is an event, or holds some."""
-        if isinstance(record, list):
-            return min((OpenHands.knows(each) for each in record), default=0.0)
-        if not isinstance(record, dict):
-            return 0.0
-        history = record.get("history")
-        if isinstance(history, list) and history:
-            return OpenHands.knows(history[0])
-        if record.get("source") not in _SOURCES:
-            return 1.0 if isinstance(record.get("tool_call_metadata"), dict) and _is_event(record) else 0.0
-        kind = record.get("kind")
-        if isinstance(kind, str):
-            return 1.0 if kind.endswith(_KINDS) and "id" in record else 0.0
-        return 1.0 if _is_event(record) else 0.0
+        history = record.get("history") if isinstance(record, dict) else record
+        if not isinstance(history, list) or not history:
+            return _is_known(record)
+        pair = history[0] if isinstance(record, dict) else record
+        return min(map(_is_known, pair), default=0.0) if isinstance(pair, list) else _is_known(pair)
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
         if not self._records.own(raw):
@@ -112,14 +104,14 @@ class OpenHands(RecordAdapter[Record]):
         self._event(raw, record, place)
         return True
 
-    def _list(self, listing: Raw, place: Place, *, new: bool) -> None:
+    def _list(self, listing: Raw, place: Place, *, new: bool, pairs: bool = True) -> None:
         """Events, or pairs of an action and what came of it; a row's history is a session of its own."""
         if new:
             self._running.clear()
         for index, each in enumerate(listed(listing)):
             here = replace(place, pointer=f"{place.pointer}/{index}")
-            if first(each) == b"[":
-                self._list(Raw(each), here, new=False)
+            if pairs and first(each) == b"[":
+                self._list(Raw(each), here, new=False, pairs=False)
             elif first(each) == b"{":
                 self._event(each, held(_opened, each, Record())[0], here)
 
@@ -145,6 +137,18 @@ class OpenHands(RecordAdapter[Record]):
         if _is_table(tools):
             table = self._rows.table(bytes(tools), "chat")
             self._rows.showings.append((self._dialogue.cursor.next - 1, session, "request", "all", table, to))
+
+
+def _is_known(record: Any) -> float:
+    """How surely a value is an event."""
+    if not isinstance(record, dict):
+        return 0.0
+    if record.get("source") not in _SOURCES:
+        return 1.0 if isinstance(record.get("tool_call_metadata"), dict) and _is_event(record) else 0.0
+    kind = record.get("kind")
+    if isinstance(kind, str):
+        return 1.0 if kind.endswith(_KINDS) and "id" in record else 0.0
+    return 1.0 if _is_event(record) else 0.0
 
 
 def _is_event(value: dict[str, Any]) -> bool:

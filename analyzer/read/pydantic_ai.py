@@ -170,9 +170,9 @@ def _said(raw: bytes) -> Said:
         if not isinstance(part, dict):
             continue
         kind, to = part.get("part_kind"), f"/parts/{index}"
-        if kind in {"tool-call", "builtin-tool-call"}:
+        if kind in ("tool-call", "builtin-tool-call"):
             said.calls.append(_call(part, to, hosted=kind != "tool-call"))
-        elif kind in {"tool-return", "builtin-tool-return"} or (kind == "retry-prompt" and part.get("tool_name")):
+        elif kind in ("tool-return", "builtin-tool-return") or (kind == "retry-prompt" and part.get("tool_name")):
             said.results.append(_result(part, to))
         elif kind in _TEXTS:
             content = part.get("content")

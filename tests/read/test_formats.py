@@ -92,4 +92,4 @@ def test_what_the_formats_read_cannot_prove_is_told_under_the_coverage() -> None
     for sentence in next(each for each in ADAPTERS if each.name == "claude-code-jsonl").loses:
         assert f"claude-code-jsonl: {sentence}" in told
     many = " ".join(page(audit(formats), next_command="").split())
-    assert "openhands, mlflow, gate-records: `analyzer formats NAME` says it of each" in many
+    assert "strands, mlflow, gate-records: `analyzer formats NAME` says it of each" in many

@@ -161,3 +161,12 @@ def test_numbers_that_begin_anew_begin_a_session(tmp_path: Path) -> None:
     found = audited(tmp_path, *talk(GOOD), *talk(GOOD), *other)
     assert found.summary["sessions"] == 2
     assert set(found.frames["calls"]["text"]) == {GOOD, BAD}
+
+
+@pytest.mark.parametrize(("begin", "end"), [('{"history": [', "]}"), ("[", "]"), ('["values", ', "]")])
+def test_no_depth_of_lists_is_a_fault_of_the_reader(begin: str, end: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    for depth in (90, 450, 3_000):
+        nested = begin * depth + "1" + end * depth
+        log.write_text(json.dumps(talk(GOOD)[1]) + "\n" + nested + "\n", encoding="utf-8")
+        assert audit(log).summary["calls"] == 1

@@ -134,6 +134,28 @@ def _response(nth: int, calls: list[Json]) -> Json:
     return {"id": f"r{nth}", "object": "chat.completion", "choices": [{"index": 0, "message": message}]}
 
 
+def strands(session: Session) -> Iterator[Json]:
+    """A record for each message, as it is saved."""
+
+    def saved(role: str, *blocks: Json) -> Json:
+        number = next(numbers)
+        return {"message": {"role": role, "content": list(blocks)}, "message_id": number, "created_at": when(number)}
+
+    numbers = count()
+    yield saved("user", {"text": f"seeds of {session.name}"})
+    for step in session.steps:
+        yield saved(
+            "assistant", *[{"toolUse": {"toolUseId": c.id, "name": c.name, "input": c.given}} for c in step.calls]
+        )
+        results = [
+            {"toolUseId": r.id, "status": "error" if r.failed else "success", "content": [{"text": r.text}]}
+            for r in step.results
+        ]
+        if results:
+            yield saved("user", *[{"toolResult": each} for each in results])
+    yield saved("assistant", {"text": session.final})
+
+
 def _langchain(session: Session) -> Iterator[tuple[str, Json]]:
     """The messages, each with who added it; arguments that are no object are kept as their text."""
 
@@ -159,6 +181,7 @@ HISTORIES: dict[str, Writer] = {
     "openai-responses in a conversation": responses_in_conversation,
     "openai-chat trajectory": chat_trajectory,
     "pydantic-ai": pydantic_ai,
+    "strands": strands,
     "openhands": openhands,
     "langchain": langchain,
     "langchain updates": langgraph_updates,

@@ -32,7 +32,7 @@ AGAIN: dict[str, Callable[[Records], Records]] = {"every record": _twice, "a bat
 UNTOLD = {
     *("openai-responses streamed", "openai-chat streamed", "anthropic-messages streamed", "vercel-ai"),
     *("openai-chat, request and response apart", "anthropic-messages, request and response apart"),
-    *("openai-chat trajectory", "langchain", "langchain updates", "pydantic-ai", "openhands", "inspect"),
+    *("openai-chat trajectory", "langchain", "langchain updates", "pydantic-ai", "openhands", "strands", "inspect"),
 }
 
 

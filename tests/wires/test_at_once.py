@@ -44,7 +44,7 @@ ALL: dict[str, Writer] = {
 #: where a later request shows them.
 NAMELESS = {"anthropic-messages streamed"}
 #: A file of these is one session, or names none at all.
-ONE = {"codex-rollout", "openai-chat trajectory", "langchain updates", "openhands", "vercel-ai"}
+ONE = {"codex-rollout", "openai-chat trajectory", "langchain updates", "openhands", "strands", "vercel-ai"}
 
 
 def _session(name: str) -> Session:

@@ -19,7 +19,7 @@ TABLES: dict[str, Writer] = {
     wire: writer
     for wire, writer in WIRES.items()
     if wire not in {"claude-code-jsonl", "codex-rollout", "vercel-ai", "gemini-cli", "openai-chat trajectory"}
-    and not wire.startswith(("langchain", "pydantic-ai", "openhands"))
+    and not wire.startswith(("langchain", "pydantic-ai", "openhands", "strands"))
 }
 
 

@@ -56,6 +56,7 @@ INSTEAD: dict[str, Told] = {
     "openai-chat, request and response apart": FLAGLESS,
     "openai-chat trajectory": FLAGLESS | THREADS | FIRST_TABLE,
     "openhands": LISTS | SILENT | FIRST_TABLE | THREADS,
+    "strands": OBJECTS | TABLELESS | THREADS,
     "pydantic-ai": LISTS | TABLELESS | THREADS,
     "langchain": LISTS | THREADS | FIRST_TABLE,
     "langchain updates": LISTS | TABLELESS | THREADS,

@@ -38,7 +38,7 @@ def said_in(raw: bytes) -> Said:
         return Said("assistant", _text(args.get("thought")), "/args/thought", calls=[call], item_id=reply, reply=reply)
     if isinstance(about, dict):
         return Said("tool", results=[_came(event, about)])
-    if event.get("action") in {"message", "system"}:
+    if event.get("action") in ("message", "system"):
         role = "system" if event["action"] == "system" else "user" if event.get("source") == "user" else "assistant"
         return Said(role, _text(args.get("content")), "/args/content")
     return Said()
@@ -70,7 +70,7 @@ def _came(event: dict[str, Any], about: dict[str, Any]) -> Result:
     success = event.get("success") if isinstance(event.get("success"), bool) else None
     if success is None and isinstance(status, int) and status >= 0:
         success = status == 0
-    success = False if event.get("observation") in {"error", "user_rejected"} else success
+    success = False if event.get("observation") in ("error", "user_rejected") else success
     text, container = contained(event.get("content"))
     ids = _text(about.get("tool_call_id")), _text(about.get("function_name"))
     return Result(*ids, text, container, "/content", success)
@@ -100,7 +100,7 @@ def _said_in_sdk(event: dict[str, Any], kind: str) -> Said:
         to = "/observation/content" if "content" in told else "/observation"
         success = not failed if isinstance(failed, bool) else None
         return Said("tool", results=[Result(*ids, text, container, to, success)])
-    if kind in {"AgentErrorEvent", "UserRejectObservation"} and ids[0] is not None:
+    if kind in ("AgentErrorEvent", "UserRejectObservation") and ids[0] is not None:
         member = "error" if kind == "AgentErrorEvent" else "rejection_reason"
         text, container = contained(event.get(member))
         return Said("tool", results=[Result(*ids, text, container, f"/{member}", success=False)])

@@ -12,6 +12,7 @@ Members = dict[str, Raw]
 """The members of a record as they stand; a record that is a list stands under no name."""
 
 LIST = ""
+DEEPEST = 3  # of what stands in a piece of a stream in another one
 MODES = frozenset({"values", "updates", "messages", "custom", "debug", "tasks", "checkpoints", "events"})
 #: Where a record may hold the messages of a state: of one alone, of a thread, of a checkpoint, of what is streamed.
 WAYS = (
@@ -93,11 +94,11 @@ def is_message(value: Any) -> float:
     return 0.8 if kind in ("human", "ai") or "tool_call_id" in value else 0.3
 
 
-def knows(record: Any) -> float:
+def knows(record: Any, depth: int = 0) -> float:
     """How surely a parsed record is one of these libraries."""
-    if isinstance(record, list):
-        return _knows_list(record)
-    if not isinstance(record, dict):
+    if isinstance(record, list) and depth <= DEEPEST:
+        return _knows_list(record, depth)
+    if not isinstance(record, dict) or depth > DEEPEST:
         return 0.0
     stored = record.get("message_data") if "sqlite_table" in record else record
     sure = max(is_message(stored), *(_holds(_parsed(record, way)) for way in WAYS))
@@ -107,21 +108,21 @@ def knows(record: Any) -> float:
     if isinstance(event, str) and event.startswith("on_") and isinstance(data, dict) and "run_id" in record:
         return 0.9
     if isinstance(data, list | dict) and ((isinstance(event, str) and event in MODES) or "ns" in record):
-        return knows(data)
+        return knows(data, depth + 1)
     if isinstance(record.get("values"), dict) and isinstance(record.get("next"), list) and "checkpoint" in record:
         return 0.9
     update = not record.keys() & _HALVES and all(isinstance(each, dict | list | None) for each in record.values())
     return max(map(_holds_update, record.values()), default=0.0) if update else 0.0
 
 
-def _knows_list(record: list[Any]) -> float:
+def _knows_list(record: list[Any], depth: int) -> float:
     """A list of messages, or a piece of a stream behind the name of what is streamed."""
     if len(record) in {2, 3} and isinstance(record[-2], str) and record[-2] in MODES:
-        return max(knows(record[-1]), 0.6 if isinstance(record[-1], dict | list) else 0.0)
+        return max(knows(record[-1], depth + 1), 0.6 if isinstance(record[-1], dict | list) else 0.0)
     if len(record) == 2 and isinstance(record[1], dict) and "langgraph_step" in record[1]:
         return is_message(record[0])
     if len(record) == 2 and isinstance(record[0], list) and isinstance(record[1], dict):
-        return knows(record[1])
+        return knows(record[1], depth + 1)
     return _holds(record)
 
 
