@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import msgspec
 
+from analyzer import pointer
 from analyzer.read.adapter import RecordAdapter
 from analyzer.read.anymessage import said_of
 from analyzer.read.cursor import Place
@@ -155,7 +156,7 @@ class LangChain(RecordAdapter[Members]):
         """What nodes of a graph added."""
         self._end(raw)
         for name, gave in record.items():
-            to = "/" + name.replace("~", "~0").replace("/", "~1")
+            to = pointer.join("", name)
             several = first(gave) == b"["
             for nth, one in enumerate(listed(gave) if several else [bytes(gave)]):
                 messages = record_of(one).get("messages") if first(one) == b"{" else None

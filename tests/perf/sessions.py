@@ -8,9 +8,9 @@ so. Written with a fixed seed: the same bytes each time.
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -319,7 +319,9 @@ def session(wire: str) -> bytes:
 
 def main() -> None:
     """Write one file for each wire."""
-    (folder,) = map(Path, sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for wire in WIRES:
         (folder / f"{wire}.jsonl").write_bytes(session(wire))

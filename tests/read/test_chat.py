@@ -463,3 +463,16 @@ def test_a_part_whose_type_is_no_text_stops_nothing(odd: Any) -> None:
     told = {"role": "tool", "tool_call_id": "c1", "content": [{"type": odd, "text": "x"}]}
     _, frames = recorded(lines({"model": "m", "messages": [{"role": "user", "content": "go"}, told]}))
     assert frames["result_sightings"]["call_id"].to_list() == ["c1"]
+
+
+def test_one_piece_of_a_stream_in_the_place_of_a_response_has_events_of_its_own() -> None:
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at":"door"}'}}
+    piece = {
+        "id": "a",
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}],
+    }
+    request = {"model": "m", "messages": [user("Look.")], "tools": [TOOL]}
+    _, frames = recorded(lines({"request": request, "response": piece}))
+    assert frames["call_sightings"]["call_id"].to_list() == ["c1"]
+    assert frames["events"]["event"].is_unique().all()

@@ -48,6 +48,8 @@ class _Stream(msgspec.Struct):
     """What the provider says of its stopping."""
     others: dict[int, _Stream] = {}
     """The other alternatives, by index."""
+    behind: int | None = None
+    """The number behind the event of its last piece; None where that has none."""
 
     def add(self, said: Said, stop: str | None, why: str | None) -> None:
         """Take the next piece."""
@@ -98,7 +100,7 @@ class Replies:
         if not place.opaque:
             self._dialogue.move(place)
             self._dialogue.cursor.event("streamGenerateContent", "delta", self._dialogue.session)
-        self._stream.place = place
+        self._stream.place, self._stream.behind = place, None if place.opaque else self._dialogue.cursor.next
         for number, each in enumerate(candidates):
             index = each.index if each.index is not None else number
             stream = self._stream
@@ -141,7 +143,7 @@ class Replies:
 
     def _answer(self, stream: _Stream) -> None:
         """A streamed reply is over."""
-        behind = None if stream.place.opaque else stream.place.event + 1  # its last piece
+        behind = stream.behind
         place = msgspec.structs.replace(stream.place, opaque=True)
         for index, each in sorted({0: stream, **stream.others}.items()):
             said, stop = each.said, each.stop

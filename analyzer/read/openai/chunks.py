@@ -120,6 +120,8 @@ class Pieces(msgspec.Struct):
     session: str | None = None
     since: int = 0
     """The event of its first piece."""
+    behind: int | None = None
+    """The number behind the event of its last piece; None where that has none."""
     late: bool | None = None
     """Whether the first piece that came goes on with a call that nothing began; None before there was one."""
     came: int = 0

@@ -45,6 +45,7 @@ class Streams:
             session = self._ended[name] if stream is None else stream.session
             self._dialogue.cursor.event(native, "delta", session)
         if stream is not None:
+            stream.behind = None if place.opaque else self._dialogue.cursor.next
             stream.add(choices)
 
     def of(self, name: str, place: Place) -> Pieces:
@@ -54,7 +55,7 @@ class Streams:
             self._put_aside()
             stream = self._others.pop(name, None) or self._begun(name, place)
             self._latest = stream
-        stream.place = place
+        stream.place, stream.behind = place, None
         return stream
 
     def _begun(self, name: str, place: Place) -> Pieces:
@@ -116,8 +117,7 @@ class Streams:
             if before and all(each.place.event < stream.since for each in before):
                 stream.asked = tried  # nothing came of the first one since: it broke off, and was tried again
                 self._broke_off(tried)
-        event = None if stream.place.opaque else stream.place.event + 1  # behind its last piece
-        place = msgspec.structs.replace(stream.place, opaque=True)
+        event, place = stream.behind, msgspec.structs.replace(stream.place, opaque=True)
         if stream.id:
             self._ended[stream.id] = stream.session
             self._ended.trim()

@@ -70,7 +70,8 @@ def firsts_of(frames: Frames) -> pl.DataFrame:
 class Homes:
     """Where events without a session belong: to that of their turn, else to the first of their file.
 
-    A bare input belongs to the session of the events around it; a page of items to the session that has its turns.
+    A page of items belongs to the session that has its turns. A bare input has got the session of the record before it
+    while reading; here come only those that no such record was before.
     """
 
     def __init__(self, homeless: Iterable[pl.DataFrame], turns: pl.DataFrame, firsts: pl.DataFrame) -> None:
