@@ -35,12 +35,12 @@ def said_in(raw: bytes) -> Said:
         call.owed_by = "nobody" if event["action"] in _ENDS else "client"
         response = about.get("model_response")
         reply = _text(response.get("id")) if isinstance(response, dict) else None
-        return Said("assistant", _text(args.get("thought")), "/args/thought", calls=[call], item_id=reply, reply=reply)
+        return Said("assistant", *_words(args, "thought", "/args"), calls=[call], item_id=reply, reply=reply)
     if isinstance(about, dict):
         return Said("tool", results=[_came(event, about)])
     if event.get("action") in ("message", "system"):
         role = "system" if event["action"] == "system" else "user" if event.get("source") == "user" else "assistant"
-        return Said(role, _text(args.get("content")), "/args/content")
+        return Said(role, *_words(args, "content", "/args"))
     return Said()
 
 
@@ -73,7 +73,7 @@ def _came(event: dict[str, Any], about: dict[str, Any]) -> Result:
     success = False if event.get("observation") in ("error", "user_rejected") else success
     text, container = contained(event.get("content"))
     ids = _text(about.get("tool_call_id")), _text(about.get("function_name"))
-    return Result(*ids, text, container, "/content", success)
+    return Result(*ids, text, container, "/content" if "content" in event else "", success)
 
 
 def _said_in_sdk(event: dict[str, Any], kind: str) -> Said:
@@ -87,7 +87,8 @@ def _said_in_sdk(event: dict[str, Any], kind: str) -> Said:
             call.text, call.container = contained(inner)
         call.call_id, call.name = call.call_id or ids[0], call.name or ids[1]
         thought, reply = said_of({"content": event.get("thought")}).text, _text(event.get("llm_response_id"))
-        return Said("assistant", thought, "/thought", calls=[call], item_id=reply, reply=reply)
+        to = "/thought" if "thought" in event else ""
+        return Said("assistant", thought, to, calls=[call], item_id=reply, reply=reply)
     if kind == "ObservationEvent":
         told: Any = event.get("observation")
         told = told if isinstance(told, dict) else {}
@@ -107,12 +108,17 @@ def _said_in_sdk(event: dict[str, Any], kind: str) -> Said:
     if kind == "MessageEvent" and isinstance(event.get("llm_message"), dict):
         said = said_of(event["llm_message"])
         move(said, "/llm_message")
-        said.to = "/llm_message/content"
+        said.to = "/llm_message/content" if "content" in event["llm_message"] else "/llm_message"
         return said
     prompt = event.get("system_prompt")
     if kind == "SystemPromptEvent":
-        return Said("system", _text(prompt.get("text")) if isinstance(prompt, dict) else None, "/system_prompt/text")
+        return Said("system", *_words(prompt if isinstance(prompt, dict) else {}, "text", "/system_prompt"))
     return Said()
+
+
+def _words(holder: dict[str, Any], name: str, above: str) -> tuple[str | None, str]:
+    """The text in a member, and the pointer to it."""
+    return (_text(holder[name]), f"{above}/{name}") if name in holder else (None, "")
 
 
 def _text(value: Any) -> str | None:

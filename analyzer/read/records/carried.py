@@ -51,6 +51,7 @@ _MARKS = frozenset(
             "check",
         ),
         *("custom_id", "samples", "eval", "answer_generation", "toolConfig", "serverContent", "toolCall", "setup"),
+        *("kind", "parts", "action", "observation", "message_history", "lc", "values", "channel_values"),
         *("operation", "sessionId", "session_id", "traceId", "$schemaVersion", "span_data", "turn", "thread"),
     }
 )
