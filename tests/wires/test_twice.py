@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analyzer import audit
-from tests.wires.every import WIRES
+from tests.wires.every import WIRES, some
 from tests.wires.script import planted
 
 Records = list[Any]
@@ -37,8 +38,7 @@ def _records(wire: str, kind: str) -> Records:
     return list(json.loads(text.replace(f"{kind}_", f"call_{kind}_4nRt81yQ")))
 
 
-@pytest.mark.parametrize("name", ["0.jsonl", "9.jsonl"])
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(("wire", "name"), some(product(WIRES, ["0.jsonl", "9.jsonl"]), 2))
 def test_what_lies_there_twice_is_folded_or_told(wire: str, name: str, contracts: Path, tmp_path: Path) -> None:
     records = _records(wire, "missing")
     told = {}
