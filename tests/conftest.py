@@ -14,7 +14,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")  # as the command sets it, befo
 
 # Derandomized: a red run is red again on the next machine. `--hypothesis-profile long` searches deep, and at random.
 settings.register_profile(
-    "small", max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "small", max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("long", max_examples=3_000, deadline=None, database=None)
 settings.load_profile("small")

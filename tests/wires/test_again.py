@@ -104,7 +104,7 @@ SAME: dict[str, Callable[[Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("wire", some(WIRES, 2))
+@pytest.mark.parametrize("wire", some(WIRES, 3))
 def test_how_it_is_written_changes_nothing(wire: str, contracts: Path, tmp_path: Path) -> None:
     plain = _told(_write(tmp_path / "plain", wire, _lines()), contracts)
     for name, dump in SAME.items():

@@ -107,7 +107,7 @@ def _calls(made: Audit) -> Counter[tuple[Any, ...]]:
     return Counter(made.frames["calls"].select("call_id", "name", "outcome").iter_rows())
 
 
-@pytest.mark.parametrize(("wire", "woven"), some(product([wire for wire in ALL if wire not in ONE], WOVEN), 4))
+@pytest.mark.parametrize(("wire", "woven"), some(product([wire for wire in ALL if wire not in ONE], WOVEN), 8))
 def test_sessions_at_once_are_told_as_apart(wire: str, woven: str, contracts: Path, tmp_path: Path) -> None:
     one, other = (_records(wire, name) for name in ("ash", "elm"))
     apart = _audited(tmp_path / "apart", contracts, one, other)
@@ -123,7 +123,7 @@ def test_sessions_at_once_are_told_as_apart(wire: str, woven: str, contracts: Pa
 APART = [wire for wire in ALL if "apart" in wire or "streamed" in wire]
 
 
-@pytest.mark.parametrize(("wire", "seed"), some(product(APART, range(4)), 4))
+@pytest.mark.parametrize(("wire", "seed"), some(product(APART, range(4)), 8))
 def test_one_of_three_sessions_breaks_off_and_a_request_is_sent_twice(
     wire: str, seed: int, contracts: Path, tmp_path: Path
 ) -> None:
@@ -157,7 +157,7 @@ def test_sessions_at_once_are_the_same_in_blocks_of_any_size(
             assert parts.frames[name].equals(frame), name
 
 
-@pytest.mark.parametrize(("wire", "seed"), some(product(sorted(ALL.keys() - ONE - NAMELESS), range(4)), 4))
+@pytest.mark.parametrize(("wire", "seed"), some(product(sorted(ALL.keys() - ONE - NAMELESS), range(4)), 8))
 def test_two_that_ask_the_same_at_once_are_no_retry(wire: str, seed: int, contracts: Path, tmp_path: Path) -> None:
     one = _records(wire, "ash")
     other = json.loads(json.dumps(_records(wire, "elm")).replace("seeds of elm", "seeds of ash"))

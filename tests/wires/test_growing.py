@@ -15,7 +15,7 @@ from tests.wires.script import CONTRACTS, planted, renamed
 KINDS = ("missing", "narrowed", "withdrawn", "unanswered")
 
 
-@pytest.mark.parametrize("wire", some(WIRES, 2))
+@pytest.mark.parametrize("wire", some(WIRES, 3))
 def test_no_error_of_a_call_is_taken_back(wire: str, tmp_path: Path) -> None:
     logs, whole = tmp_path / "logs", {}
     logs.mkdir()

@@ -33,7 +33,7 @@ def _lines(wire: str, kind: str, mark: str) -> list[str]:
     return [json.dumps(record) for record in WIRES[wire](renamed(planted(kind).session, f"{mark}_"))]
 
 
-@pytest.mark.parametrize("wire", some(WIRES, 2))
+@pytest.mark.parametrize("wire", some(WIRES, 3))
 def test_a_log_that_begins_in_the_middle_has_no_more_errors(wire: str, contracts: Path, tmp_path: Path) -> None:
     for kind in KINDS:
         count = len(_lines(wire, kind, "0"))

@@ -25,7 +25,7 @@ def _same(whole: Audit, parts: Audit) -> None:
         assert parts.frames[name].equals(frame), name
 
 
-@pytest.mark.parametrize("wire", some(WIRES, 2))
+@pytest.mark.parametrize("wire", some(WIRES, 3))
 def test_it_is_the_same_log_in_parts_of_any_size(wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contracts = tmp_path / "contracts.json"
     contracts.write_text(json.dumps(CONTRACTS), encoding="utf-8")

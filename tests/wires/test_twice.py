@@ -38,7 +38,7 @@ def _records(wire: str, kind: str) -> Records:
     return list(json.loads(text.replace(f"{kind}_", f"call_{kind}_4nRt81yQ")))
 
 
-@pytest.mark.parametrize(("wire", "name"), some(product(WIRES, ["0.jsonl", "9.jsonl"]), 2))
+@pytest.mark.parametrize(("wire", "name"), some(product(WIRES, ["0.jsonl", "9.jsonl"]), 4))
 def test_what_lies_there_twice_is_folded_or_told(wire: str, name: str, contracts: Path, tmp_path: Path) -> None:
     records = _records(wire, "missing")
     told = {}
