@@ -18,7 +18,7 @@ from analyzer.read.dialogue import Call, Dialogue, Result, Said
 from analyzer.read.ledger import Recent
 from analyzer.read.members import held, listed
 from analyzer.read.rows import Rows
-from analyzer.read.values import ABSENT, Raw, contained, encoded, first, marked
+from analyzer.read.values import ABSENT, Raw, contained, encoded, first, marked, string, under
 
 _KINDS = ("request", "response")
 _WAYS = (
@@ -90,7 +90,7 @@ class PydanticAI(RecordAdapter[Record]):
             return max(map(_is_message, record), default=0.0) if all(map(_is_message, record)) else 0.0
         if not isinstance(record, dict):
             return 0.0
-        found = [PydanticAI.knows(value) for way in _WAYS if isinstance(value := _parsed(record, way), list)]
+        found = [PydanticAI.knows(value) for way in _WAYS if isinstance(value := under(record, way), list)]
         return max(_is_message(record), *found, 0.0)
 
     def _take(self, record: Record, raw: bytes, place: Place) -> bool:
@@ -150,12 +150,6 @@ def _is_message(value: Any) -> float:
     return 1.0 if any(named) else 0.6 if not named else 0.0
 
 
-def _parsed(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
 def _said(raw: bytes) -> Said:
     """What a message says; the results that it holds are those of calls before."""
     try:
@@ -190,7 +184,7 @@ def _call(part: dict[str, Any], to: str, *, hosted: bool) -> Call:
     """A call; without arguments it is one with none."""
     given = part.get("args")
     text, container = ("{}", "object") if given in (None, "") else contained(given)
-    call = Call(_string(part.get("tool_call_id")), _string(part.get("tool_name")), text, container, f"{to}/args")
+    call = Call(string(part.get("tool_call_id")), string(part.get("tool_name")), text, container, f"{to}/args")
     if hosted:
         call.kind, call.owed_by = "hosted", "server"
     return call
@@ -202,10 +196,6 @@ def _result(part: dict[str, Any], to: str) -> Result:
     outcome = part.get("outcome", "retried" if again else "success")
     outcome = outcome if isinstance(outcome, str) else "success"
     text, container = contained(part.get("content"))
-    ids = _string(part.get("tool_call_id")), _string(part.get("tool_name"))
+    ids = string(part.get("tool_call_id")), string(part.get("tool_name"))
     success = _OUTCOMES.get(outcome)
     return Result(*ids, text, container, f"{to}/content", success, status=None if success else outcome)
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -210,3 +210,15 @@ def _frozen(value: Any) -> Hashable:
     if isinstance(value, dict):
         return frozenset((name, _frozen(inner)) for name, inner in value.items())
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def string(value: Any) -> str | None:
+    """A parsed value that is a text and says something; None for any other."""
+    return value if isinstance(value, str) and value else None
+
+
+def under(value: Any, path: Sequence[str]) -> Any:
+    """What stands in a parsed value under these names; None where nothing does."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

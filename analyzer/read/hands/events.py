@@ -11,7 +11,7 @@ import msgspec
 
 from analyzer.read.anymessage import call_of, move, said_of
 from analyzer.read.dialogue import Call, Result, Said
-from analyzer.read.values import contained
+from analyzer.read.values import contained, string
 
 _ENDS = ("finish", "reject")  # of the first generation, which answers them with nothing
 
@@ -34,7 +34,7 @@ def said_in(raw: bytes) -> Said:
         call = _asked(about)
         call.owed_by = "nobody" if event["action"] in _ENDS else "client"
         response = about.get("model_response")
-        reply = _text(response.get("id")) if isinstance(response, dict) else None
+        reply = string(response.get("id")) if isinstance(response, dict) else None
         return Said("assistant", *_words(args, "thought", "/args"), calls=[call], item_id=reply, reply=reply)
     if isinstance(about, dict):
         return Said("tool", results=[_came(event, about)])
@@ -46,7 +46,7 @@ def said_in(raw: bytes) -> Said:
 
 def _asked(about: dict[str, Any]) -> Call:
     """The call as the model asked for it, in the response that is kept with each of its actions."""
-    name, call_id = _text(about.get("function_name")), _text(about.get("tool_call_id"))
+    name, call_id = string(about.get("function_name")), string(about.get("tool_call_id"))
     response = about.get("model_response")
     choices = response.get("choices") if isinstance(response, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -72,13 +72,13 @@ def _came(event: dict[str, Any], about: dict[str, Any]) -> Result:
         success = status == 0
     success = False if event.get("observation") in ("error", "user_rejected") else success
     text, container = contained(event.get("content"))
-    ids = _text(about.get("tool_call_id")), _text(about.get("function_name"))
+    ids = string(about.get("tool_call_id")), string(about.get("function_name"))
     return Result(*ids, text, container, "/content" if "content" in event else "", success)
 
 
 def _said_in_sdk(event: dict[str, Any], kind: str) -> Said:
     """The same of the SDK."""
-    ids = _text(event.get("tool_call_id")), _text(event.get("tool_name"))
+    ids = string(event.get("tool_call_id")), string(event.get("tool_name"))
     if kind == "ActionEvent":
         asked, ran = event.get("tool_call"), event.get("action")
         call = call_of(asked, "/tool_call") if isinstance(asked, dict) else Call(None, None, None, "absent", "/action")
@@ -86,7 +86,7 @@ def _said_in_sdk(event: dict[str, Any], kind: str) -> Said:
             inner = {name: value for name, value in ran.items() if name != "kind"}
             call.text, call.container = contained(inner)
         call.call_id, call.name = call.call_id or ids[0], call.name or ids[1]
-        thought, reply = said_of({"content": event.get("thought")}).text, _text(event.get("llm_response_id"))
+        thought, reply = said_of({"content": event.get("thought")}).text, string(event.get("llm_response_id"))
         to = "/thought" if "thought" in event else ""
         return Said("assistant", thought, to, calls=[call], item_id=reply, reply=reply)
     if kind == "ObservationEvent":
@@ -118,8 +118,4 @@ def _said_in_sdk(event: dict[str, Any], kind: str) -> Said:
 
 def _words(holder: dict[str, Any], name: str, above: str) -> tuple[str | None, str]:
     """The text in a member, and the pointer to it."""
-    return (_text(holder[name]), f"{above}/{name}") if name in holder else (None, "")
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return (string(holder[name]), f"{above}/{name}") if name in holder else (None, "")

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from analyzer.read.values import Raw, first
+from analyzer.read.values import Raw, first, under
 
 Members = dict[str, Raw]
 """The members of a record as they stand; a record that is a list stands under no name."""
@@ -101,7 +101,7 @@ def knows(record: Any, depth: int = 0) -> float:
     if not isinstance(record, dict) or depth > DEEPEST:
         return 0.0
     stored = record.get("message_data") if "sqlite_table" in record else record
-    sure = max(is_message(stored), *(_holds(_parsed(record, way)) for way in WAYS))
+    sure = max(is_message(stored), *(_holds(under(record, way)) for way in WAYS))
     if sure:
         return sure
     data, event = record.get("data"), record.get("event")
@@ -140,9 +140,3 @@ def _holds_update(value: Any) -> float:
         return max((_holds_update(each) for each in value[:_SEEN] if isinstance(each, dict)), default=0.0)
     told = value.get("messages") if isinstance(value, dict) else None
     return max(_holds(told), is_message(told))
-
-
-def _parsed(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value

@@ -13,7 +13,7 @@ from analyzer.read.dialogue import Call, Result, Said
 from analyzer.read.members import held
 from analyzer.read.telemetry.events import opened
 from analyzer.read.telemetry.spans import Read
-from analyzer.read.values import contained
+from analyzer.read.values import contained, string
 
 ENTITY_INPUT = "traceloop.entity.input"
 ENTITY_OUTPUT = "traceloop.entity.output"
@@ -106,7 +106,7 @@ def said_of(raw: bytes) -> Said:
     message: Any = held(_json, raw, None)[0]
     if not isinstance(message, dict):
         return Said(text=message if isinstance(message, str) else None)
-    said = Said(_string(message.get("role")))
+    said = Said(string(message.get("role")))
     texts: list[str] = []
     for part in _members(message.get("parts")):
         _part(part, said, texts)
@@ -123,8 +123,8 @@ def said_of(raw: bytes) -> Said:
     said.calls += [_call(each) for each in calls if isinstance(each, dict)]
     if said.role == "tool" and not said.results:
         text = "\n".join(texts) if texts else None
-        name = _string(message.get("name"))
-        said.results = [Result(_string(message.get("tool_call_id")), name, text, "text" if texts else "absent")]
+        name = string(message.get("name"))
+        said.results = [Result(string(message.get("tool_call_id")), name, text, "text" if texts else "absent")]
         texts = []
     said.text = "\n".join(texts) if texts else None
     return said
@@ -148,7 +148,7 @@ def _part(part: dict[str, Any], said: Said, texts: list[str]) -> None:
     elif kind in ("tool_call_response", "server_tool_call_response"):
         output = next((part[name] for name in ("response", "result", kind) if part.get(name) is not None), None)
         text, container = text_in(output)
-        said.results.append(Result(_string(part.get("id")), _string(part.get("name")), text, container))
+        said.results.append(Result(string(part.get("id")), string(part.get("name")), text, container))
     elif kind == "tool_call":
         said.calls.append(_call(part))
     elif kind == "text" and isinstance(part.get("content"), str):
@@ -178,7 +178,3 @@ def _members(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, dict):
         value = [value[name] for name in sorted((name for name in value if name.isdigit()), key=int)]
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
